@@ -1,0 +1,146 @@
+package retriever
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// embedder turns questions into vectors through an OpenAI-compatible endpoint:
+// POST {"model", "input", "dimensions"?, "encoding_format": "float"}, answered
+// by {"data": [{"embedding": […]}]}.
+type embedder struct {
+	endpoint   *endpoint
+	model      string
+	dimensions int
+	cache      *VectorCache
+	// scope is what of the configuration can change a vector, or who may see it.
+	scope []byte
+}
+
+func newEmbedder(cfg *Config, secrets *redactor) (*embedder, error) {
+	c := cfg.Embedding
+	target, err := newEndpoint(cfg, settings{
+		field: "retriever.embedding", url: c.URL, method: http.MethodPost, header: c.Header,
+		bearer: c.BearerToken, user: c.BasicUser, password: c.BasicPassword, oauth2: c.OAuth2, tls: c.TLS,
+	}, secrets)
+	if err != nil {
+		return nil, fmt.Errorf("embedding.%w", err)
+	}
+	cache := cfg.Vectors
+	if cache == nil {
+		cache = NewVectorCache(defaultCacheBytes)
+	}
+	scope, err := json.Marshal([]any{c.URL, c.Model, c.Dimensions, c.Header, c.BearerToken, c.BasicUser, c.BasicPassword, c.OAuth2})
+	if err != nil {
+		return nil, fmt.Errorf("embedding: %w", err)
+	}
+	return &embedder{endpoint: target, model: c.Model, dimensions: c.Dimensions, cache: cache, scope: scope}, nil
+}
+
+func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
+	key := sha256.Sum256(append(append(strconv.AppendInt(nil, int64(len(e.scope)), 10), e.scope...), text...))
+	if vector, ok := e.cache.get(key); ok {
+		return vector, nil
+	}
+	request := map[string]any{"model": e.model, "input": text, "encoding_format": "float"}
+	if e.dimensions > 0 {
+		request["dimensions"] = e.dimensions
+	}
+	body, err := encodeJSON(request)
+	if err != nil {
+		return nil, e.endpoint.failedMapping(ctx, err)
+	}
+	var vector []float64
+	_, failed := e.endpoint.call(ctx, nil, body, func(_ context.Context, _ http.Header, body []byte) error {
+		var err error
+		vector, err = readVector(body, e.dimensions)
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	e.cache.put(key, vector)
+	return vector, nil
+}
+
+// readVector reads the reply to one input. dimensions of 0: any number.
+func readVector(body []byte, dimensions int) ([]float64, error) {
+	body, err := checkText(body)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Data []struct {
+			Embedding json.RawMessage `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return nil, fmt.Errorf("the body is not an embedding in JSON: %w", err)
+	}
+	if len(reply.Data) == 0 || len(reply.Data[0].Embedding) == 0 {
+		return nil, errors.New(`the reply has no "data" with an "embedding"`)
+	}
+	var vector []*float64
+	if err := json.Unmarshal(reply.Data[0].Embedding, &vector); err != nil || len(vector) == 0 || slices.Contains(vector, nil) {
+		return nil, errors.New(`the "embedding" is not a list of numbers`)
+	}
+	if dimensions > 0 && len(vector) != dimensions {
+		return nil, fmt.Errorf("the embedding has %d numbers, but retriever.embedding.dimensions says %d", len(vector), dimensions)
+	}
+	numbers := make([]float64, len(vector))
+	for i, n := range vector {
+		numbers[i] = *n
+	}
+	return numbers, nil
+}
+
+const defaultCacheBytes = 32 << 20
+
+// VectorCache keeps embeddings up to a number of bytes, the oldest going first.
+// Several clients may share one: an entry is found only by who has the same URL,
+// model and credentials. It is safe for concurrent use.
+type VectorCache struct {
+	mu      sync.Mutex
+	left    int
+	vectors map[[sha256.Size]byte][]float64
+	oldest  [][sha256.Size]byte
+}
+
+// NewVectorCache gives a cache for so many bytes of vectors.
+func NewVectorCache(bytes int) *VectorCache {
+	return &VectorCache{left: bytes, vectors: map[[sha256.Size]byte][]float64{}}
+}
+
+func (c *VectorCache) get(key [sha256.Size]byte) ([]float64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	vector, ok := c.vectors[key]
+	return vector, ok
+}
+
+func (c *VectorCache) put(key [sha256.Size]byte, vector []float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.vectors[key]; ok {
+		return
+	}
+	c.vectors[key] = vector
+	c.oldest = append(c.oldest, key)
+	c.left -= entryBytes(vector)
+	for c.left < 0 && len(c.oldest) > 0 {
+		first := c.oldest[0]
+		c.oldest = c.oldest[1:]
+		c.left += entryBytes(c.vectors[first])
+		delete(c.vectors, first)
+	}
+}
+
+// entryBytes is the memory of an entry: its numbers, and about 100 bytes to find it.
+func entryBytes(vector []float64) int { return 8*len(vector) + 100 }
