@@ -1,0 +1,120 @@
+// Package eval carries out one run: every case of a golden set through the
+// retriever and the scorer, with bounded fan-out.
+package eval
+
+import (
+	"context"
+	"time"
+
+	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/score"
+)
+
+// Scored is the outcome of a case that every stage succeeded for.
+const Scored = "Scored"
+
+// Reasons that a run is left open for, beside those of a Stop.
+const (
+	// ReasonCanceled is a context that ended without a Stop.
+	ReasonCanceled = "Canceled"
+	// ReasonCorpusChanged is an index that changed while it was asked.
+	ReasonCorpusChanged = "CorpusChanged"
+)
+
+// Retriever answers a case with a ranked list. Its error is a *retriever.Error.
+type Retriever interface {
+	Retrieve(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error)
+}
+
+// Plan is what a run does.
+type Plan struct {
+	// Cases to ask.
+	Cases []golden.Case
+	// Score says which metrics are computed; its TopK is what is asked for.
+	Score score.Spec
+	// Objectives to decide on.
+	Objectives []score.Objective
+	// MinCoverage from 0 to 1.
+	MinCoverage float64
+	// Parallelism is how many cases are asked at once, at least 1.
+	Parallelism int
+	// Timeout of the whole run; 0 for none.
+	Timeout time.Duration
+	// WarmupRequests are made, unscored, before the first case.
+	WarmupRequests int
+}
+
+// Stop is the cause to cancel a run's context with, so that the verdict says
+// why it ended: context.WithCancelCause, then cancel(&eval.Stop{…}).
+type Stop struct {
+	// Reason is one CamelCase word, such as Replaced.
+	Reason string
+	// Message for people.
+	Message string
+}
+
+// Error gives the message.
+func (s *Stop) Error() string { return s.Message }
+
+// CaseResult is how one case came out.
+type CaseResult struct {
+	Case *golden.Case
+	// Outcome is Scored, or how the call failed: RetrieverTimeout.
+	Outcome string
+	// Message of the failure; empty for Scored.
+	Message string
+	// Rank of the first relevant result; 0 where there is none.
+	Rank int
+	// Values by metric of the result; nil unless the case is due and was scored.
+	Values []float64
+	// Retrieved is the list as it was scored: after the unit rule and the cut at
+	// topK.
+	Retrieved []Retrieved
+	// Latency of the attempt that counted: the one that succeeded, or the last.
+	Latency time.Duration
+	// Called is false where no call was made, for the case is not due.
+	Called bool
+}
+
+// Retrieved is one scored result, without its text.
+type Retrieved struct {
+	// ID that it was compared by: its own, or in unit Document its document's.
+	ID string
+	// Score as the retriever gave it; nil where it gave none.
+	Score *float64
+	// Relevant is true at the first position of a relevant id.
+	Relevant bool
+}
+
+// WorstCase is one case with a bad result.
+type WorstCase struct {
+	ID string
+	// Rank of the first relevant result; 0 where none was found.
+	Rank int
+	// Outcome as in CaseResult.
+	Outcome string
+}
+
+// Result is what a run came to.
+type Result struct {
+	// Metrics are the columns of every CaseResult's values.
+	Metrics  []score.Metric
+	Summary  score.Summary
+	Decision score.Decision
+	// Outcomes counts the cases that ended, by outcome. Cases that were never
+	// asked are in none, but count against coverage.
+	Outcomes map[string]int
+	// Worst cases, at most 20: those not found, then those that failed, then the
+	// lowest ranks. A case found at rank 1 is none.
+	Worst []WorstCase
+	// CorpusVersion that the retriever reported last; empty where it reports none.
+	CorpusVersion string
+	// CorpusVersionChanged says that it was not the same throughout.
+	CorpusVersionChanged bool
+	// RetrieverCalls is how many requests were made, retries and warm-up included.
+	RetrieverCalls int64
+	// Total is how many cases the run has, Done how many ended, Errored how many
+	// of those failed.
+	Total, Done, Errored int
+}
