@@ -1,0 +1,207 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/suite"
+)
+
+// maxTags is how many tags' metrics a status carries.
+const maxTags = 16
+
+// Reasons of a run's conditions before it has ended.
+const (
+	ReasonSuiteNotFound = "SuiteNotFound"
+	ReasonQueued        = "Queued"
+	ReasonRunning       = "Running"
+)
+
+// Progress is how far a run is.
+type Progress struct{ Total, Done, Errored int }
+
+// Waiting says why a run has not begun.
+func Waiting(run *v1alpha1.EvalRun, reason, message string, now time.Time) {
+	open(run, reason, message, now)
+}
+
+// Started says that a run has begun, and with what.
+func Started(run *v1alpha1.EvalRun, p *suite.Prepared, now time.Time) {
+	s := &run.Status
+	s.StartTime = ptr.To(metav1.NewMicroTime(now))
+	s.Revision = p.Revision
+	s.SuiteEvaluationDigest = p.EvaluationDigest
+	s.GoldenSetDigest = p.GoldenSetDigest
+	Advanced(run, Progress{Total: len(p.Plan.Cases)}, now)
+}
+
+// Advanced says how far a run is.
+func Advanced(run *v1alpha1.EvalRun, p Progress, now time.Time) {
+	setProgress(&run.Status, p)
+	open(run, ReasonRunning, fmt.Sprintf("%d of %d cases are done, %d of them failed", p.Done, p.Total, p.Errored), now)
+}
+
+func setProgress(s *v1alpha1.EvalRunStatus, p Progress) {
+	s.Progress = &v1alpha1.Progress{
+		Total:   ptr.To(int32(p.Total)),
+		Done:    ptr.To(int32(p.Done)),
+		Errored: ptr.To(int32(p.Errored)),
+	}
+	s.ProgressText = fmt.Sprintf("%d/%d", p.Done, p.Total)
+}
+
+func open(run *v1alpha1.EvalRun, reason, message string, now time.Time) {
+	s := &run.Status
+	s.ObservedGeneration = ptr.To(run.Generation)
+	t := metav1.NewTime(now)
+	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, ObservedGeneration: run.Generation, Reason: reason, Message: message})
+	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionPassed, Status: metav1.ConditionUnknown, ObservedGeneration: run.Generation, Reason: reason, Message: message})
+}
+
+// Verdict ends a run with a verdict that no metric led to: it was cancelled
+// before it began, or could not begin.
+func Verdict(run *v1alpha1.EvalRun, verdict v1alpha1.Verdict, reason, message string, now time.Time) {
+	s := &run.Status
+	t := metav1.NewTime(now)
+	s.ObservedGeneration = ptr.To(run.Generation)
+	s.Verdict = verdict
+	s.Reason = reason
+	s.Message = Truncate(message, maxMessage)
+	s.CompletionTime = ptr.To(metav1.NewMicroTime(now))
+	if s.StartTime != nil {
+		s.Duration = max(now.Sub(s.StartTime.Time), 0).Round(time.Second).String()
+	}
+	passed := map[v1alpha1.Verdict]metav1.ConditionStatus{
+		v1alpha1.VerdictPassed: metav1.ConditionTrue,
+		v1alpha1.VerdictFailed: metav1.ConditionFalse,
+	}[verdict]
+	if passed == "" {
+		passed = metav1.ConditionUnknown
+	}
+	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, ObservedGeneration: run.Generation, Reason: string(verdict), Message: message})
+	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionPassed, Status: passed, ObservedGeneration: run.Generation, Reason: reason, Message: message})
+	keepOnly(&s.Conditions, v1alpha1.ConditionComplete, v1alpha1.ConditionPassed)
+}
+
+// Finished writes what a run measured, and its verdict.
+func Finished(run *v1alpha1.EvalRun, p *suite.Prepared, result *eval.Result, now time.Time) {
+	s := &run.Status
+	setProgress(s, Progress{Total: result.Total, Done: result.Done, Errored: result.Errored})
+	s.CorpusVersion = Truncate(result.CorpusVersion, 256)
+	s.HitRate = headline(result.Summary, suite.PrimaryMetric(p.PrimaryK))
+	s.MRR = headline(result.Summary, "mrr")
+	s.Coverage = coverage(result.Summary)
+	s.Metrics = metrics(result.Summary, p.Plan.Objectives)
+	s.Objectives = objectives(result.Decision.Objectives)
+	s.Outcomes = outcomes(result.Outcomes)
+	s.WorstCases = worst(result.Worst)
+	s.Usage = &v1alpha1.Usage{RetrieverCalls: ptr.To(result.RetrieverCalls)}
+	d := result.Decision
+	Verdict(run, v1alpha1.Verdict(d.Verdict), d.Reason, d.Message, now)
+}
+
+func headline(s score.Summary, name string) string {
+	if m, ok := s.Mean(name, ""); ok {
+		return score.Format(m.Value)
+	}
+	return ""
+}
+
+func coverage(s score.Summary) *v1alpha1.Coverage {
+	ratio, ok := s.Retrieval[""].Ratio()
+	if !ok {
+		return nil
+	}
+	return &v1alpha1.Coverage{Retrieval: score.Format(ratio)}
+}
+
+// metrics gives the means over all cases and over those of up to 16 tags:
+// first the tags that an objective names, then those with the most cases.
+func metrics(s score.Summary, objectives []score.Objective) []v1alpha1.RunMetric {
+	keep := statusTags(s, objectives)
+	var list []v1alpha1.RunMetric
+	for _, m := range s.Means {
+		if m.Tag != "" && !keep[m.Tag] {
+			continue
+		}
+		item := v1alpha1.RunMetric{
+			Name:  m.Name,
+			Tag:   ptr.To(m.Tag),
+			Value: score.Format(m.Value),
+			Count: ptr.To(int32(m.Count)),
+		}
+		if m.Low != nil && m.High != nil {
+			item.Low, item.High = score.Format(*m.Low), score.Format(*m.High)
+		}
+		list = append(list, item)
+	}
+	return list
+}
+
+func statusTags(s score.Summary, objectives []score.Objective) map[string]bool {
+	named := map[string]bool{}
+	for _, o := range objectives {
+		named[o.Tag] = true
+	}
+	tags := slices.DeleteFunc(slices.Sorted(maps.Keys(s.Cases)), func(t string) bool { return t == "" })
+	slices.SortStableFunc(tags, func(a, b string) int {
+		if named[a] != named[b] {
+			if named[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(s.Cases[b], s.Cases[a])
+	})
+	keep := map[string]bool{}
+	for _, t := range tags[:min(len(tags), maxTags)] {
+		keep[t] = true
+	}
+	return keep
+}
+
+func objectives(list []score.ObjectiveResult) []v1alpha1.ObjectiveResult {
+	out := make([]v1alpha1.ObjectiveResult, len(list))
+	for i, o := range list {
+		out[i] = v1alpha1.ObjectiveResult{
+			Metric:  o.Metric,
+			Tag:     o.Tag,
+			Bound:   o.Bound,
+			Outcome: v1alpha1.ObjectiveOutcome(o.Outcome),
+			Message: Truncate(o.Message, 1024),
+		}
+		if o.Value != nil {
+			out[i].Value = score.Format(*o.Value)
+		}
+	}
+	return out
+}
+
+func outcomes(counts map[string]int) []v1alpha1.OutcomeCount {
+	var list []v1alpha1.OutcomeCount
+	for _, t := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, v1alpha1.OutcomeCount{Type: t, Count: ptr.To(int32(counts[t]))})
+	}
+	return list
+}
+
+func worst(cases []eval.WorstCase) []v1alpha1.WorstCase {
+	var list []v1alpha1.WorstCase
+	for _, c := range cases {
+		w := v1alpha1.WorstCase{ID: Truncate(c.ID, 1024), Outcome: c.Outcome}
+		if c.Rank > 0 {
+			w.Rank = ptr.To(int32(c.Rank))
+		}
+		list = append(list, w)
+	}
+	return list
+}

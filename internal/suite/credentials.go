@@ -1,0 +1,179 @@
+package suite
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/retriever"
+)
+
+// credentials reads what a suite names, remembers every secret value for
+// redaction, and collects what is missing so that all of it is said at once.
+type credentials struct {
+	ctx       context.Context
+	namespace string
+	src       Source
+	secrets   []string
+	missing   []*Error
+	cache     map[string]*corev1.Secret
+}
+
+func newCredentials(ctx context.Context, namespace string, src Source) *credentials {
+	return &credentials{ctx: ctx, namespace: namespace, src: src, cache: map[string]*corev1.Secret{}}
+}
+
+func (c *credentials) fail(e *Error) { c.missing = append(c.missing, e) }
+
+// secret gives the Secret, or nil where it is missing, which is then noted.
+func (c *credentials) secret(name, field string) *corev1.Secret {
+	if s, ok := c.cache[name]; ok {
+		return s
+	}
+	s, err := c.src.Secret(c.ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s does not exist in namespace %q: create it, the suite goes on by itself", name, field, c.namespace))
+	case err != nil:
+		c.fail(outage(ReasonSecretNotFound, fmt.Errorf("read Secret %s of %s: %w", name, field, err)))
+	default:
+		c.cache[name] = s
+		return s
+	}
+	return nil
+}
+
+// value gives one key of a Secret. A newline at its end, which editors and
+// echo leave behind, is no part of any credential.
+func (c *credentials) value(ref v1alpha1.SecretKeySelector, field string) string {
+	s := c.secret(ref.Name, field)
+	if s == nil {
+		return ""
+	}
+	raw, ok := s.Data[ref.Key]
+	if !ok {
+		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s has no key %q: add it, the suite goes on by itself", ref.Name, field, ref.Key))
+		return ""
+	}
+	v := strings.TrimRight(string(raw), "\r\n")
+	if v == "" {
+		c.fail(errorf(ReasonSecretNotFound, "the key %q of the Secret %q of %s is empty: fill it, the suite goes on by itself", ref.Key, ref.Name, field))
+		return ""
+	}
+	if strings.ContainsAny(v, "\r\n\x00") {
+		c.fail(errorf(ReasonSecretNotFound, "the key %q of the Secret %q of %s holds a line break inside its value: a credential is one line", ref.Key, ref.Name, field))
+		return ""
+	}
+	c.secrets = append(c.secrets, v)
+	return v
+}
+
+func (c *credentials) headers(list []v1alpha1.Header, field string) http.Header {
+	h := http.Header{}
+	for i := range list {
+		e := &list[i]
+		switch {
+		case e.ValueFrom != nil:
+			h.Set(e.Name, c.value(e.ValueFrom.SecretKeyRef, fmt.Sprintf("%s.headers[%d].valueFrom.secretKeyRef", field, i)))
+		case e.Value != nil:
+			if strings.ContainsAny(*e.Value, "\r\n\x00") {
+				c.fail(errorf(ReasonInvalidMapping, "%s.headers[%d].value holds a line break: a header is one line", field, i))
+				continue
+			}
+			h.Set(e.Name, *e.Value)
+		}
+	}
+	return h
+}
+
+func (c *credentials) tls(t *v1alpha1.TLS, field string) *tls.Config {
+	if t == nil {
+		return nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if ref := t.CABundleRef; ref != nil {
+		cfg.RootCAs = c.pool(ref, field+".tls.caBundleRef")
+	}
+	if ref := t.ClientCertSecretRef; ref != nil {
+		if s := c.secret(ref.Name, field+".tls.clientCertSecretRef"); s != nil {
+			cert, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
+			if err != nil {
+				// The cause may quote the PEM block; its kind is what helps.
+				c.fail(errorf(ReasonInvalidTLS, "the Secret %q of %s.tls.clientCertSecretRef holds no certificate and key that fit (tls.crt, tls.key): make it with kubectl create secret tls", ref.Name, field))
+			} else {
+				cfg.Certificates = []tls.Certificate{cert}
+			}
+		}
+	}
+	return cfg
+}
+
+func (c *credentials) pool(ref *v1alpha1.CABundleReference, field string) *x509.CertPool {
+	var pem []byte
+	key := ref.Key
+	if key == "" {
+		key = "ca.crt"
+	}
+	if ref.Kind == v1alpha1.CABundleSecret {
+		s := c.secret(ref.Name, field)
+		if s == nil {
+			return nil
+		}
+		pem = s.Data[key]
+	} else {
+		cm, err := c.src.ConfigMap(c.ctx, ref.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+			c.fail(errorf(ReasonConfigMapNotFound, "the ConfigMap %q of %s does not exist in namespace %q: create it, the suite goes on by itself", ref.Name, field, c.namespace))
+			return nil
+		case err != nil:
+			c.fail(outage(ReasonConfigMapNotFound, fmt.Errorf("read ConfigMap %s of %s: %w", ref.Name, field, err)))
+			return nil
+		}
+		pem = []byte(cm.Data[key])
+		if len(pem) == 0 {
+			pem = cm.BinaryData[key]
+		}
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		c.fail(errorf(ReasonInvalidTLS, "the key %q of %s holds no PEM certificate: it must begin with -----BEGIN CERTIFICATE-----", key, field))
+		return nil
+	}
+	return pool
+}
+
+// login is the auth block, resolved.
+type login struct {
+	bearer, user, password string
+	oauth2                 *retriever.OAuth2Config
+}
+
+func (c *credentials) login(a *v1alpha1.Auth, field string) login {
+	switch {
+	case a == nil:
+		return login{}
+	case a.BearerTokenSecretRef != nil:
+		return login{bearer: c.value(*a.BearerTokenSecretRef, field+".auth.bearerTokenSecretRef")}
+	case a.BasicAuth != nil:
+		return login{
+			user:     c.value(a.BasicAuth.UsernameSecretRef, field+".auth.basicAuth.usernameSecretRef"),
+			password: c.value(a.BasicAuth.PasswordSecretRef, field+".auth.basicAuth.passwordSecretRef"),
+		}
+	case a.OAuth2 != nil:
+		return login{oauth2: &retriever.OAuth2Config{
+			TokenURL:     a.OAuth2.TokenURL,
+			ClientID:     c.value(a.OAuth2.ClientIDSecretRef, field+".auth.oauth2.clientIDSecretRef"),
+			ClientSecret: c.value(a.OAuth2.ClientSecretSecretRef, field+".auth.oauth2.clientSecretSecretRef"),
+			Scopes:       a.OAuth2.Scopes,
+		}}
+	}
+	return login{}
+}

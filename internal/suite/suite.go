@@ -1,0 +1,192 @@
+// Package suite turns an EvalSuite and the objects that it names into what a
+// run needs: the plan, the retriever client and the digests that identify them.
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/retriever"
+)
+
+// NoTargetsRevision is the one revision of a suite that has no targets.
+const NoTargetsRevision = "none"
+
+// Reasons of an Error: why a suite is stalled, or why a run could not start.
+const (
+	ReasonInvalidSchedule     = "InvalidSchedule"
+	ReasonInvalidMapping      = "InvalidMapping"
+	ReasonInvalidObjective    = "InvalidObjective"
+	ReasonInvalidTLS          = "InvalidTLS"
+	ReasonGoldenSetInvalid    = "GoldenSetInvalid"
+	ReasonGoldenSetNotFound   = "GoldenSetNotFound"
+	ReasonGoldenSetUnreadable = "GoldenSetUnreadable"
+	ReasonSecretNotFound      = "SecretNotFound"
+	ReasonConfigMapNotFound   = "ConfigMapNotFound"
+	ReasonEndpointUnknown     = "EndpointUnknown"
+	ReasonNoCases             = "NoCases"
+)
+
+// Error is a suite that cannot be run as it stands. Its message says what to do.
+type Error struct {
+	// Reason is one of this package's reasons.
+	Reason string
+	// Message is for people.
+	Message string
+	// Transient is true for an outage, which is worth another try as it is.
+	Transient bool
+	// Err is the cause, where there is one.
+	Err error
+}
+
+// Error gives the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError finds the *Error in a chain.
+func AsError(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}
+
+func errorf(reason, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Source reads the objects of the suite's namespace. What is not there is an
+// error that apierrors.IsNotFound knows.
+type Source interface {
+	ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error)
+	// ConfigMaps gives those that match, in the order of their names.
+	ConfigMaps(ctx context.Context, selector labels.Selector) ([]corev1.ConfigMap, error)
+	Secret(ctx context.Context, name string) (*corev1.Secret, error)
+}
+
+// Deps is what preparing a run borrows from its surroundings.
+type Deps struct {
+	// Limits holds the rate limiters that runs share.
+	Limits *retriever.Limits
+	// HTTPClient fetches golden sets over http; nil: one with sane bounds.
+	HTTPClient *http.Client
+	// Observe hears of every attempt against the retriever; may be nil.
+	Observe func(outcome string, seconds float64)
+}
+
+// RunOptions is what one run wants otherwise than its suite.
+type RunOptions struct {
+	// Endpoint is the name of one of the suite's endpoints; empty: its own URL.
+	Endpoint string
+	// Revision is what the endpoint serves; only with Endpoint.
+	Revision string
+	// Tags keeps only the cases with one of them.
+	Tags []string
+	// TopK replaces the suite's; 0: the suite's own.
+	TopK int
+	// Golden, where given, replaces the suite's golden set.
+	Golden []golden.File
+}
+
+// OptionsOf gives the options that a run's spec asks for.
+func OptionsOf(spec *v1alpha1.EvalRunSpec) RunOptions {
+	o := RunOptions{Endpoint: spec.Endpoint, Revision: spec.Revision, Tags: spec.Tags}
+	if spec.TopK != nil {
+		o.TopK = int(*spec.TopK)
+	}
+	return o
+}
+
+// Full says whether the run measures all of the suite: its own URL, every case, its own topK.
+func (o RunOptions) Full() bool { return o.Endpoint == "" && len(o.Tags) == 0 && o.TopK == 0 }
+
+// Prepared is a run that is ready to be carried out.
+type Prepared struct {
+	Plan   eval.Plan
+	Client *retriever.Client
+	// Golden is the suite's whole set, after goldenSet.tags; Plan.Cases is what this run asks of it.
+	Golden *golden.Set
+	// EvaluationDigest, GoldenSetDigest, Revision and Endpoint are the result's key.
+	EvaluationDigest string
+	GoldenSetDigest  string
+	Revision         string
+	Endpoint         string
+	// Full is true where the run measures all of the suite.
+	Full     bool
+	TopK     int
+	Unit     string
+	PrimaryK int
+	// Calls is how many HTTP calls the run makes, before retries.
+	Calls int64
+}
+
+// Cutoffs gives the cut-offs and the primary one, with the defaults that
+// depend on topK and so cannot stand in the CRD. Cut-offs above topK, which
+// only a run's own topK brings about, are left out.
+func Cutoffs(s *v1alpha1.Scoring, topK int) (ks []int, primary int) {
+	wanted := []int{1, 3, 5, 10}
+	if len(s.K) > 0 {
+		wanted = wanted[:0:0]
+		for _, k := range s.K {
+			wanted = append(wanted, int(k))
+		}
+	}
+	for _, k := range wanted {
+		if k <= topK {
+			ks = append(ks, k)
+		}
+	}
+	if len(ks) == 0 {
+		ks = []int{topK}
+	}
+	slices.Sort(ks)
+	ks = slices.Compact(ks)
+	if p := int(s.PrimaryK); p > 0 && p <= topK {
+		// A primaryK without k of its own is computed like a named metric.
+		if !slices.Contains(ks, p) {
+			ks = append(ks, p)
+			slices.Sort(ks)
+		}
+		return ks, p
+	}
+	primary = ks[0]
+	for _, k := range ks {
+		if k <= 5 {
+			primary = k
+		}
+	}
+	return ks, primary
+}
+
+// PrimaryMetric is the name of the headline hit rate.
+func PrimaryMetric(primaryK int) string { return "hit_rate@" + strconv.Itoa(primaryK) }
+
+// Endpoint gives the URL that a run with this endpoint asks.
+func endpointURL(s *v1alpha1.EvalSuite, name string) (string, error) {
+	if name == "" {
+		return s.Spec.Retriever.URL, nil
+	}
+	known := make([]string, 0, len(s.Spec.Endpoints))
+	for _, e := range s.Spec.Endpoints {
+		if e.Name == name {
+			return e.RetrieverURL, nil
+		}
+		known = append(known, e.Name)
+	}
+	if len(known) == 0 {
+		return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it names none; add it to spec.endpoints", s.Name, name)
+	}
+	return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it has %v; use one of these or add it to spec.endpoints", s.Name, name, known)
+}
