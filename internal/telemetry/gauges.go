@@ -1,0 +1,85 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/assay-dev/assay/internal/score"
+)
+
+// suiteGauge describes a gauge of one suite; labels follow namespace and suite.
+func suiteGauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("assay_"+name, help, append([]string{"namespace", "suite"}, labels...), nil)
+}
+
+// Gauges of what the last scored full run measured.
+var (
+	hitRate = suiteGauge("hit_rate",
+		"Share of cases with a relevant id among the first k results, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	precision = suiteGauge("precision",
+		"Mean share of the first k results that are relevant, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	recall = suiteGauge("recall",
+		"Mean share of a case's relevant ids that are among the first k results, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	f1 = suiteGauge("f1",
+		"Mean harmonic mean of precision and recall at k, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	fBeta = suiteGauge("f_beta",
+		"Mean F-beta of precision and recall at k, in the suite's last scored full run. An empty tag means all cases.", "k", "beta", "tag")
+	ndcg = suiteGauge("ndcg",
+		"Mean normalized discounted cumulative gain at k, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	meanAveragePrecision = suiteGauge("map",
+		"Mean average precision at k, in the suite's last scored full run. An empty tag means all cases.", "k", "tag")
+	mrr = suiteGauge("mrr",
+		"Mean reciprocal rank of the first relevant id, in the suite's last scored full run. An empty k means all results that were asked for, an empty tag all cases.", "k", "tag")
+	rPrecision = suiteGauge("r_precision",
+		"Mean precision at the number of a case's relevant ids, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	errorRate = suiteGauge("error_rate",
+		"Share of cases that failed after retries, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	retrievalLatencyP95 = suiteGauge("retrieval_latency_p95_seconds",
+		"95th percentile of how long the retriever took to answer, in the suite's last scored full run. An empty tag means all cases.", "tag")
+
+	coverage = suiteGauge("coverage",
+		"Share of the cases that a stage was due for and that it gave a result for, in the suite's last scored full run.", "stage")
+	objectiveMet = suiteGauge("objective_met",
+		"Whether the suite's last scored full run kept to every bound on a metric: 1 if it did, 0 if it missed one; absent where a bound could not be decided.", "metric", "tag")
+	lastRunTimestamp = suiteGauge("last_run_timestamp_seconds",
+		"When the suite's last scored full run ended, in seconds since 1970.")
+)
+
+// Gauges of the suite as it stands.
+var (
+	suitePassing = suiteGauge("suite_passing",
+		"Whether the newest result for what runs now is a pass that has not expired: 1 if it is, 0 if it failed; absent while that is not known.")
+	suiteInfo = suiteGauge("suite_info",
+		"Always 1 for a suite; the labels say which revision and golden set the suite's numbers are of, or which golden set was read before there are numbers.",
+		"revision", "golden_set_digest")
+	lastPassTimestamp = suiteGauge("last_pass_timestamp_seconds",
+		"When a full run of the suite ended with the verdict Passed last, in seconds since 1970.")
+	nextRunTimestamp = suiteGauge("next_run_timestamp_seconds",
+		"When the suite's schedule starts the next run, in seconds since 1970.")
+	caseCount = suiteGauge("case_count",
+		"Cases of the golden set as it was read last; with a tag, the cases that carry it, in the suite's last scored full run.", "tag")
+)
+
+// suiteGauges are all gauges of a suite.
+var suiteGauges = []*prometheus.Desc{
+	hitRate, precision, recall, f1, fBeta, ndcg, meanAveragePrecision, mrr, rPrecision, errorRate, retrievalLatencyP95,
+	coverage, objectiveMet, lastRunTimestamp,
+	suitePassing, suiteInfo, lastPassTimestamp, nextRunTimestamp, caseCount,
+}
+
+// families maps the family of a metric in status to its gauge.
+var families = map[string]struct {
+	gauge *prometheus.Desc
+	hasK  bool // whether the gauge has the label k
+}{
+	score.HitRate:    {hitRate, true},
+	score.Precision:  {precision, true},
+	score.Recall:     {recall, true},
+	score.F1:         {f1, true},
+	score.FBeta:      {fBeta, true},
+	score.NDCG:       {ndcg, true},
+	score.MAP:        {meanAveragePrecision, true},
+	score.MRR:        {mrr, true},
+	score.RPrecision: {rPrecision, false},
+	score.ErrorRate:  {errorRate, false},
+	score.LatencyP95: {retrievalLatencyP95, false},
+}

@@ -1,0 +1,113 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// OutcomeOK is the outcome of a request that succeeded.
+const OutcomeOK = "OK"
+
+// outcomeOther stands for every outcome that is not in outcomes.
+const outcomeOther = "Other"
+
+// outcomes are the values that the label outcome may have. They are bounded so
+// that no server can make up series.
+var outcomes = map[string]bool{
+	OutcomeOK:              true,
+	"RetrieverTimeout":     true,
+	"RetrieverUnreachable": true,
+	"RetrieverHTTPError":   true,
+	"RetrieverRateLimited": true,
+	"RetrieverMalformed":   true,
+	"RetrieverTooLarge":    true,
+	"RetrieverError":       true,
+}
+
+// Buckets in seconds: a request lasts milliseconds to minutes, a run or a wait
+// for one seconds to hours.
+var (
+	requestBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
+	runBuckets     = []float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
+	waitBuckets    = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400}
+)
+
+// Metrics are what this process has seen since it started.
+type Metrics struct {
+	runs          *prometheus.CounterVec
+	runDuration   prometheus.Histogram
+	runQueue      prometheus.Histogram
+	scheduleDelay prometheus.Histogram
+	requests      *prometheus.HistogramVec
+}
+
+// NewMetrics registers the metrics of the process with reg. It panics if they
+// are registered there already.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	auto := promauto.With(reg)
+	return &Metrics{
+		runs: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "assay_runs_total",
+			Help: "Runs that ended since the operator started, by what triggered them and their verdict.",
+		}, []string{"namespace", "suite", "trigger", "verdict"}),
+		runDuration: auto.NewHistogram(histogram("assay_run_duration_seconds",
+			"How long runs took from the first case to the last.", runBuckets)),
+		runQueue: auto.NewHistogram(histogram("assay_run_queue_seconds",
+			"How long runs waited from their creation to their first case.", waitBuckets)),
+		scheduleDelay: auto.NewHistogram(histogram("assay_schedule_delay_seconds",
+			"How long after their slot scheduled runs were created, jitter included.", waitBuckets)),
+		requests: auto.NewHistogramVec(histogram("assay_request_duration_seconds",
+			"How long requests took, each retry on its own, by stage and by how they ended.", requestBuckets),
+			[]string{"stage", "outcome"}),
+	}
+}
+
+// histogram has buckets for every Prometheus and, for one that asks for them,
+// native ones with a relative error of about 5 %.
+func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name:                            name,
+		Help:                            help,
+		Buckets:                         buckets,
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  100,
+		NativeHistogramMinResetDuration: time.Hour,
+	}
+}
+
+// RunFinished counts a run that ended. A duration or queue below 0 means that
+// it is not known, as for a run that never started, and is not observed.
+func (m *Metrics) RunFinished(namespace, suite, trigger, verdict string, duration, queue time.Duration) {
+	m.runs.WithLabelValues(toLabel(namespace), toLabel(suite), toLabel(trigger), toLabel(verdict)).Inc()
+	observe(m.runDuration, duration.Seconds())
+	observe(m.runQueue, queue.Seconds())
+}
+
+// ScheduleDelayed observes how long after its slot a scheduled run was created.
+func (m *Metrics) ScheduleDelayed(delay time.Duration) {
+	observe(m.scheduleDelay, delay.Seconds())
+}
+
+// ObserveRequest observes a request of a stage that took some seconds. An
+// outcome that is neither OK nor one of the retriever's is counted as Other.
+func (m *Metrics) ObserveRequest(stage, outcome string, seconds float64) {
+	if !outcomes[outcome] {
+		outcome = outcomeOther
+	}
+	observe(m.requests.WithLabelValues(stage, outcome), seconds)
+}
+
+// ForgetSuite removes the series of a suite that is gone. Call it after the
+// suite's last run has ended: a later RunFinished brings them back.
+func (m *Metrics) ForgetSuite(namespace, suite string) {
+	m.runs.DeletePartialMatch(prometheus.Labels{"namespace": toLabel(namespace), "suite": toLabel(suite)})
+}
+
+// observe leaves out what is below 0 or NaN, which would spoil the sum for good.
+func observe(o prometheus.Observer, seconds float64) {
+	if seconds >= 0 {
+		o.Observe(seconds)
+	}
+}
