@@ -1,0 +1,299 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/status"
+	"github.com/assay-dev/assay/internal/suite"
+	"github.com/assay-dev/assay/internal/telemetry"
+)
+
+// labelSuite on an EvalRun names its suite, so that its runs can be listed.
+const labelSuite = "assay.dev/suite"
+
+// outageGrace is how long a run waits for an outage to end before it has begun.
+const outageGrace = 5 * time.Minute
+
+// RunReconciler carries EvalRuns out. It is the only writer of their status.
+type RunReconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Clock    clock.Clock
+	Runner   *Runner
+	Limits   *retriever.Limits
+	Metrics  *telemetry.Metrics
+	// MaxRuns is how many runs go at once in this operator.
+	MaxRuns int
+}
+
+// Reconcile brings one EvalRun a step further: it is adopted, waits its turn,
+// begins, tells its progress and ends with a verdict that stays.
+func (r *RunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.step(ctx, req)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictAgain}, nil
+	}
+	return result, err
+}
+
+func (r *RunReconciler) step(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	run := &v1alpha1.EvalRun{}
+	if err := r.Get(ctx, req.NamespacedName, run); err != nil {
+		if apierrors.IsNotFound(err) && r.Runner.ForgetOthers(req.NamespacedName, "") {
+			r.wakeWaiting(ctx)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.Runner.ForgetOthers(req.NamespacedName, run.UID) {
+		r.wakeWaiting(ctx)
+	}
+	if run.Status.Verdict != "" || !run.DeletionTimestamp.IsZero() {
+		if r.Runner.Forget(run.UID) || run.Status.Verdict != "" {
+			r.wakeWaiting(ctx)
+		}
+		return ctrl.Result{}, nil
+	}
+
+	s, gone, err := r.suiteOf(ctx, run)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	stop := r.stopOf(run, gone)
+	state, active := r.Runner.State(run.UID)
+	switch {
+	case active && state.Result != nil:
+		return ctrl.Result{}, r.finish(ctx, run, s, state)
+	case active && stop != nil:
+		r.Runner.Cancel(run.UID, stop)
+		return ctrl.Result{}, nil
+	case active:
+		return ctrl.Result{}, r.progress(ctx, run, state.Progress)
+	case stop != nil:
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, stop.Reason, stop.Message)
+	case s == nil:
+		return ctrl.Result{}, r.wait(ctx, run, status.ReasonSuiteNotFound,
+			fmt.Sprintf("there is no EvalSuite %q in namespace %q: create it, the run then begins; or delete this run", run.Spec.SuiteRef.Name, run.Namespace))
+	}
+	if adopted, err := r.adopt(ctx, run, s); adopted || err != nil {
+		return ctrl.Result{}, err // the change comes back as an event
+	}
+	return r.admit(ctx, run, s)
+}
+
+// suiteOf finds the run's suite. gone is true where the run belongs to a suite
+// that is deleted, whether or not another one has its name now.
+func (r *RunReconciler) suiteOf(ctx context.Context, run *v1alpha1.EvalRun) (s *v1alpha1.EvalSuite, gone bool, err error) {
+	owner := metav1.GetControllerOf(run)
+	s = &v1alpha1.EvalSuite{}
+	err = r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SuiteRef.Name}, s)
+	if apierrors.IsNotFound(err) {
+		return nil, owner != nil, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("get EvalSuite %s: %w", run.Spec.SuiteRef.Name, err)
+	}
+	if !s.DeletionTimestamp.IsZero() || owner != nil && owner.UID != s.UID {
+		return nil, true, nil
+	}
+	return s, false, nil
+}
+
+var reasonPattern = regexp.MustCompile(`^[A-Z][A-Za-z]{0,63}$`)
+
+// stopOf says why the run must not go on, if so.
+func (r *RunReconciler) stopOf(run *v1alpha1.EvalRun, suiteGone bool) *eval.Stop {
+	if suiteGone {
+		return &eval.Stop{Reason: status.ReasonSuiteDeleted, Message: fmt.Sprintf("the EvalSuite %q was deleted", run.Spec.SuiteRef.Name)}
+	}
+	reason, ok := run.Annotations[v1alpha1.AnnotationCancel]
+	if !ok {
+		return nil
+	}
+	if reason == status.ReasonReplaced {
+		return &eval.Stop{Reason: reason, Message: "a newer slot of the schedule replaced this run (spec.concurrencyPolicy is Replace)"}
+	}
+	if !reasonPattern.MatchString(reason) {
+		reason = status.ReasonCanceled
+	}
+	return &eval.Stop{Reason: reason, Message: "the run was cancelled by the annotation " + v1alpha1.AnnotationCancel}
+}
+
+// adopt makes the suite the run's owner, so that the run goes when it goes.
+func (r *RunReconciler) adopt(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) (bool, error) {
+	if metav1.IsControlledBy(run, s) && run.Labels[labelSuite] == s.Name {
+		return false, nil
+	}
+	base := run.DeepCopy()
+	if err := controllerutil.SetControllerReference(s, run, r.Scheme()); err != nil {
+		return false, fmt.Errorf("adopt EvalRun %s: %w", run.Name, err)
+	}
+	if run.Labels == nil {
+		run.Labels = map[string]string{}
+	}
+	run.Labels[labelSuite] = s.Name
+	if err := r.Patch(ctx, run, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, fmt.Errorf("adopt EvalRun %s: %w", run.Name, err)
+	}
+	return true, nil
+}
+
+// admit begins the run when its turn has come.
+func (r *RunReconciler) admit(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) (ctrl.Result, error) {
+	if !r.Runner.Ready() {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	turn, err := r.turnOf(ctx, run)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	switch turn {
+	case turnFull:
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, status.ReasonQueueFull,
+			fmt.Sprintf("ten runs of the suite %q wait already: delete some, or wait until they have ended, and create this run again", s.Name))
+	case turnWait:
+		return ctrl.Result{}, r.wait(ctx, run, status.ReasonQueued, "the run waits for its turn: one run of a suite goes at a time, and the operator bounds how many go at once")
+	}
+	return r.begin(ctx, run, s)
+}
+
+// begin prepares the run, claims it in the API and hands it to the Runner.
+func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) (ctrl.Result, error) {
+	log := logf.FromContext(ctx).WithValues("suite", s.Name)
+	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), objects{r.Live, s.Namespace}, suite.Deps{Limits: r.Limits, Observe: r.observe})
+	if err != nil {
+		e, ok := suite.AsError(err)
+		if !ok || e.Transient && r.Clock.Since(run.CreationTimestamp.Time) < outageGrace {
+			return ctrl.Result{}, fmt.Errorf("prepare EvalRun %s: %w", run.Name, err)
+		}
+		run.Status.SuiteEvaluationDigest = suite.EvaluationDigest(s, run.Spec.Endpoint)
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictError, e.Reason, "the run could not begin: "+e.Message)
+	}
+	if changed := changedSince(run, p); changed != "" {
+		p.Client.Close()
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, status.ReasonSuiteChanged,
+			changed+" changed while the operator was down, and this run could not go on with what it began with")
+	}
+	base := run.DeepCopy()
+	restarted := run.Status.StartTime != nil
+	started := r.Clock.Now()
+	if restarted {
+		started = run.Status.StartTime.Time
+	}
+	status.Started(run, p, started)
+	if err := r.patchStatus(ctx, run, base); err != nil {
+		p.Client.Close()
+		return ctrl.Result{}, err
+	}
+	if !r.Runner.Begin(run, p) {
+		// Another run of the suite was a moment faster; that one's end wakes this one.
+		p.Client.Close()
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	if !restarted {
+		tell(r.Recorder, run, s, normal, "RunStarted", "Start", "asks %d cases of %s", len(p.Plan.Cases), p.GoldenSetDigest)
+	}
+	log.Info("run started", "cases", len(p.Plan.Cases), "restarted", restarted)
+	return ctrl.Result{}, nil
+}
+
+// changedSince says what a run that an earlier process began was begun with
+// and is no more.
+func changedSince(run *v1alpha1.EvalRun, p *suite.Prepared) string {
+	st := &run.Status
+	switch {
+	case st.StartTime == nil:
+		return ""
+	case st.SuiteEvaluationDigest != p.EvaluationDigest:
+		return "the suite"
+	case st.GoldenSetDigest != p.GoldenSetDigest:
+		return "the golden set"
+	}
+	return ""
+}
+
+func (r *RunReconciler) observe(outcome string, seconds float64) {
+	r.Metrics.ObserveRequest("retrieval", outcome, seconds)
+}
+
+// wait writes why the run has not begun.
+func (r *RunReconciler) wait(ctx context.Context, run *v1alpha1.EvalRun, reason, message string) error {
+	base := run.DeepCopy()
+	status.Waiting(run, reason, message, r.Clock.Now())
+	return r.patchStatus(ctx, run, base)
+}
+
+func (r *RunReconciler) progress(ctx context.Context, run *v1alpha1.EvalRun, p status.Progress) error {
+	base := run.DeepCopy()
+	status.Advanced(run, p, r.Clock.Now())
+	return r.patchStatus(ctx, run, base)
+}
+
+// finish writes what the Runner measured.
+func (r *RunReconciler) finish(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, state State) error {
+	base := run.DeepCopy()
+	status.Finished(run, state.Prepared, state.Result, r.Clock.Now())
+	return r.close(ctx, run, base, s)
+}
+
+// end writes a verdict that no metric led to.
+func (r *RunReconciler) end(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, verdict v1alpha1.Verdict, reason, message string) error {
+	base := run.DeepCopy()
+	status.Verdict(run, verdict, reason, message, r.Clock.Now())
+	return r.close(ctx, run, base, s)
+}
+
+// close writes the verdict, once: the patch holds only for the version of the
+// run that was read, and the API server lets no verdict be changed.
+func (r *RunReconciler) close(ctx context.Context, run, base *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) error {
+	if err := r.patchStatus(ctx, run, base); err != nil {
+		return err
+	}
+	r.Runner.Written(run.UID)
+	st := &run.Status
+	kind := normal
+	if st.Verdict != v1alpha1.VerdictPassed {
+		kind = warning
+	}
+	tell(r.Recorder, run, s, kind, "Run"+string(st.Verdict), "Finish", "%s: %s", st.Reason, st.Message)
+	if s != nil { // a deleted suite keeps no series and gets no Events
+		took, queued := time.Duration(-1), time.Duration(-1)
+		if st.StartTime != nil {
+			took = st.CompletionTime.Sub(st.StartTime.Time)
+			queued = st.StartTime.Sub(run.CreationTimestamp.Time)
+		}
+		r.Metrics.RunFinished(run.Namespace, s.Name, string(run.Spec.Trigger), string(st.Verdict), took, queued)
+		tell(r.Recorder, s, run, kind, "Run"+string(st.Verdict), "Finish", "%s: %s: %s", run.Name, st.Reason, st.Message)
+	}
+	logf.FromContext(ctx).Info("run ended", "suite", run.Spec.SuiteRef.Name, "verdict", st.Verdict, "reason", st.Reason, "hitRate", st.HitRate, "mrr", st.MRR)
+	return nil
+}
+
+// patchStatus writes what changed in the status, if anything did.
+func (r *RunReconciler) patchStatus(ctx context.Context, run, base *v1alpha1.EvalRun) error {
+	if equalStatus(run.Status, base.Status) {
+		return nil
+	}
+	err := r.Status().Patch(ctx, run, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("write the status of EvalRun %s: %w", run.Name, err)
+	}
+	return nil
+}

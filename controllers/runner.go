@@ -1,0 +1,255 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/status"
+	"github.com/assay-dev/assay/internal/suite"
+)
+
+// progressInterval is how often a run's progress is written, at most.
+const progressInterval = time.Second
+
+// errShutdown stops the runs of an operator that goes down. They get no
+// verdict: the next operator runs them again.
+var errShutdown = errors.New("the operator is shutting down")
+
+// Runner carries out runs in this process. The run controller starts and
+// cancels them and writes what the Runner knows of them; the Runner itself
+// writes nothing.
+type Runner struct {
+	clock  clock.Clock
+	events chan event.TypedGenericEvent[*v1alpha1.EvalRun]
+
+	mu       sync.Mutex
+	base     context.Context // nil until Start
+	runs     map[types.UID]*execution
+	stopping bool
+	wg       sync.WaitGroup
+}
+
+// execution is one run in this process.
+type execution struct {
+	key      types.NamespacedName
+	suite    types.NamespacedName
+	prepared *suite.Prepared
+	cancel   context.CancelCauseFunc
+	progress status.Progress
+	told     time.Time
+	result   *eval.Result
+	// written is true once the verdict is in the API: what is left is to see it there.
+	written bool
+}
+
+// NewRunner makes a Runner. It must be added to the manager, which starts it.
+func NewRunner(c clock.Clock) *Runner {
+	return &Runner{
+		clock:  c,
+		events: make(chan event.TypedGenericEvent[*v1alpha1.EvalRun], 1024),
+		runs:   map[types.UID]*execution{},
+	}
+}
+
+// Start lets runs begin and waits for them when the manager stops.
+func (r *Runner) Start(ctx context.Context) error {
+	r.mu.Lock()
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	r.base = base
+	r.mu.Unlock()
+
+	<-ctx.Done()
+	r.mu.Lock()
+	r.stopping = true
+	r.mu.Unlock()
+	cancel(errShutdown)
+	r.wg.Wait()
+	return nil
+}
+
+// NeedLeaderElection keeps runs to the leader.
+func (r *Runner) NeedLeaderElection() bool { return true }
+
+// Ready says whether runs can begin.
+func (r *Runner) Ready() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.base != nil && !r.stopping
+}
+
+// Begin carries the run out, in the background. It reports false where it is
+// going already, its suite has another one going, or the operator stops.
+func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.base == nil || r.stopping || r.runs[run.UID] != nil {
+		return false
+	}
+	e := &execution{
+		key:      types.NamespacedName{Namespace: run.Namespace, Name: run.Name},
+		suite:    types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SuiteRef.Name},
+		prepared: p,
+		progress: status.Progress{Total: len(p.Plan.Cases)},
+		told:     r.clock.Now(),
+	}
+	for _, other := range r.runs {
+		if other.suite == e.suite && other.result == nil {
+			return false
+		}
+	}
+	ctx, cancel := context.WithCancelCause(r.base)
+	e.cancel = cancel
+	r.runs[run.UID] = e
+	uid := run.UID
+	r.wg.Go(func() {
+		defer cancel(nil)
+		defer p.Client.Close()
+		result := eval.Run(ctx, p.Plan, p.Client, func(c eval.CaseResult) { r.advance(uid, c) })
+		if errors.Is(context.Cause(ctx), errShutdown) {
+			return
+		}
+		r.mu.Lock()
+		e.result = result
+		r.mu.Unlock()
+		r.notify(e.key)
+	})
+	return true
+}
+
+func (r *Runner) advance(uid types.UID, c eval.CaseResult) {
+	r.mu.Lock()
+	e := r.runs[uid]
+	if e == nil {
+		r.mu.Unlock()
+		return
+	}
+	e.progress.Done++
+	if c.Outcome != eval.Scored {
+		e.progress.Errored++
+	}
+	now := r.clock.Now()
+	tell := now.Sub(e.told) >= progressInterval
+	if tell {
+		e.told = now
+	}
+	r.mu.Unlock()
+	if tell {
+		select {
+		case r.events <- genericEvent(e.key):
+		default: // the next second tells it again
+		}
+	}
+}
+
+// notify wakes the run's controller; it gives up only when the operator stops.
+func (r *Runner) notify(key types.NamespacedName) {
+	r.mu.Lock()
+	base := r.base
+	r.mu.Unlock()
+	if base == nil {
+		return
+	}
+	select {
+	case r.events <- genericEvent(key):
+	case <-base.Done():
+	}
+}
+
+func genericEvent(key types.NamespacedName) event.TypedGenericEvent[*v1alpha1.EvalRun] {
+	return event.TypedGenericEvent[*v1alpha1.EvalRun]{Object: &v1alpha1.EvalRun{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}
+}
+
+// Wake has the run controller look at a run again.
+func (r *Runner) Wake(key types.NamespacedName) { r.notify(key) }
+
+// State is what the Runner knows of one run.
+type State struct {
+	Prepared *suite.Prepared
+	Progress status.Progress
+	// Result is nil while the run goes.
+	Result *eval.Result
+}
+
+// State tells of a run; false where the Runner does not have it.
+func (r *Runner) State(uid types.UID) (State, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.runs[uid]
+	if e == nil {
+		return State{}, false
+	}
+	return State{Prepared: e.prepared, Progress: e.progress, Result: e.result}, true
+}
+
+// Occupied says whether the run takes a place in the operator, and whether its
+// verdict is written though the cache may not show it yet.
+func (r *Runner) Occupied(uid types.UID) (active, written bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.runs[uid]
+	if e == nil {
+		return false, false
+	}
+	return !e.written, e.written
+}
+
+// Written notes that the run's verdict is in the API.
+func (r *Runner) Written(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.runs[uid]; e != nil {
+		e.written = true
+	}
+}
+
+// Cancel stops the run with a reason; it ends by itself soon after.
+func (r *Runner) Cancel(uid types.UID, stop *eval.Stop) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.runs[uid]; e != nil {
+		e.cancel(stop)
+	}
+}
+
+// Forget drops a run whose verdict is seen in the API, or whose object is
+// gone. It reports whether there was one.
+func (r *Runner) Forget(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.runs[uid]
+	if e == nil {
+		return false
+	}
+	e.cancel(errGone)
+	delete(r.runs, uid)
+	return true
+}
+
+// errGone stops a run that nobody wants the result of.
+var errGone = &eval.Stop{Reason: status.ReasonCanceled, Message: "the run was deleted"}
+
+// ForgetOthers drops the runs under this name that are not the object of this
+// UID: the object was deleted, and perhaps made anew.
+func (r *Runner) ForgetOthers(key types.NamespacedName, keep types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := false
+	for uid, e := range r.runs {
+		if e.key == key && uid != keep {
+			e.cancel(errGone)
+			delete(r.runs, uid)
+			found = true
+		}
+	}
+	return found
+}

@@ -1,0 +1,257 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/schedule"
+	"github.com/assay-dev/assay/internal/status"
+	"github.com/assay-dev/assay/internal/suite"
+)
+
+// snapshot is everything that one pass over a suite rests on.
+type snapshot struct {
+	suite  *v1alpha1.EvalSuite
+	runs   []*v1alpha1.EvalRun
+	golden goldenFacts
+	// fresh is true where the golden set was read in this pass.
+	fresh bool
+	now   time.Time
+}
+
+// stall is why nothing can be run; nil where it can.
+func (s *snapshot) stall() *suite.Error { return s.golden.stall }
+
+// take reads a suite's runs and checks what it names. An error is the API
+// server's; what is wrong with the suite is in the snapshot.
+func (r *SuiteReconciler) take(ctx context.Context, s *v1alpha1.EvalSuite) (*snapshot, error) {
+	snap := &snapshot{suite: s, now: r.Clock.Now()}
+	var err error
+	if snap.runs, err = r.runsOf(ctx, r.Client, s, client.MatchingFields{indexRunSuite: s.Name}); err != nil {
+		return nil, err
+	}
+	if snap.golden, snap.fresh, err = r.readGolden(ctx, s); err != nil {
+		return nil, err
+	}
+	if snap.golden.stall == nil {
+		if err := suite.CheckCredentials(ctx, s, objects{r.Live, s.Namespace}); err != nil {
+			e, ok := suite.AsError(err)
+			if !ok {
+				return nil, err
+			}
+			snap.golden.stall = e
+		}
+	}
+	return snap, nil
+}
+
+// takeLive reads the suite and its runs once more, past the cache: what is
+// created must follow from what is, not from what was.
+func (r *SuiteReconciler) takeLive(ctx context.Context, snap *snapshot) (*snapshot, error) {
+	live := *snap
+	live.suite = &v1alpha1.EvalSuite{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(snap.suite), live.suite); err != nil {
+		return nil, fmt.Errorf("get EvalSuite %s: %w", snap.suite.Name, err)
+	}
+	if live.suite.UID != snap.suite.UID || live.suite.Generation != snap.suite.Generation {
+		return nil, errStale
+	}
+	var err error
+	live.runs, err = r.runsOf(ctx, r.Live, live.suite, client.MatchingLabels{labelSuite: snap.suite.Name})
+	return &live, err
+}
+
+// runsOf lists the runs that the suite owns.
+func (r *SuiteReconciler) runsOf(ctx context.Context, reader client.Reader, s *v1alpha1.EvalSuite, by client.ListOption) ([]*v1alpha1.EvalRun, error) {
+	list := &v1alpha1.EvalRunList{}
+	if err := reader.List(ctx, list, client.InNamespace(s.Namespace), by); err != nil {
+		return nil, fmt.Errorf("list the runs of EvalSuite %s: %w", s.Name, err)
+	}
+	var runs []*v1alpha1.EvalRun
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], s) {
+			runs = append(runs, &list.Items[i])
+		}
+	}
+	return runs, nil
+}
+
+// readGolden gives what came of the suite's golden set. It is read again only
+// when the suite or the objects behind it have changed, and after a failure.
+func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite) (goldenFacts, bool, error) {
+	key := client.ObjectKeyFromObject(s)
+	versions, err := r.goldenObjects(ctx, s)
+	if err != nil {
+		return goldenFacts{}, false, err
+	}
+	identity := fmt.Sprintf("%s/%d/%s", s.UID, s.Generation, strings.Join(versions, ","))
+	if f, ok := r.golden.get(key, identity); ok {
+		return f, false, nil
+	}
+	if err := suite.Check(s); err != nil {
+		f := goldenFacts{}
+		f.stall, _ = suite.AsError(err)
+		r.golden.put(key, identity, versions, f)
+		return f, true, nil
+	}
+	set, err := suite.LoadGolden(ctx, s, objects{r.Live, s.Namespace}, suite.Deps{})
+	if err != nil {
+		e, ok := suite.AsError(err)
+		if !ok {
+			return goldenFacts{}, false, err
+		}
+		f := goldenFacts{stall: e}
+		if !e.Transient && e.Reason != suite.ReasonGoldenSetNotFound {
+			r.golden.put(key, identity, versions, f)
+		}
+		return f, true, nil
+	}
+	f := goldenFacts{
+		summary:  status.GoldenSummary{Digest: set.Digest, Cases: len(set.Cases), Tags: len(set.Tags()), Calls: suite.Calls(s, set)},
+		warnings: set.Warnings,
+	}
+	f.read = true
+	r.golden.put(key, identity, versions, f)
+	return f, true, nil
+}
+
+// goldenObjects names the versions of the ConfigMaps behind the golden set,
+// as the metadata cache has them.
+func (r *SuiteReconciler) goldenObjects(ctx context.Context, s *v1alpha1.EvalSuite) ([]string, error) {
+	g := &s.Spec.GoldenSet
+	switch {
+	case g.ConfigMapRef != nil:
+		cm := configMapMetadata()
+		err := r.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: g.ConfigMapRef.Name}, cm)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get ConfigMap %s: %w", g.ConfigMapRef.Name, err)
+		}
+		return []string{version(cm)}, nil
+	case g.ConfigMapSelector != nil:
+		selector, err := metav1.LabelSelectorAsSelector(g.ConfigMapSelector)
+		if err != nil || selector.Empty() {
+			return nil, nil // suite.Check says so
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+		if err := r.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+			return nil, fmt.Errorf("list ConfigMaps: %w", err)
+		}
+		var versions []string
+		for i := range list.Items {
+			versions = append(versions, version(&list.Items[i]))
+		}
+		slices.Sort(versions)
+		return versions, nil
+	}
+	return nil, nil
+}
+
+func configMapMetadata() *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return m
+}
+
+func version(m *metav1.PartialObjectMetadata) string {
+	return string(m.UID) + "@" + m.ResourceVersion
+}
+
+// scheduleFacts is the snapshot as the schedule sees it.
+func (s *snapshot) scheduleFacts() schedule.Facts {
+	spec, st := &s.suite.Spec, &s.suite.Status
+	f := schedule.Facts{
+		Now: s.now,
+		Suite: schedule.Suite{
+			Name:              s.suite.Name,
+			UID:               string(s.suite.UID),
+			CreatedAt:         s.suite.CreationTimestamp.Time,
+			Schedule:          spec.Schedule,
+			TimeZone:          spec.TimeZone,
+			Jitter:            time.Duration(ptr.Deref(spec.JitterSeconds, 0)) * time.Second,
+			Suspend:           ptr.Deref(spec.Suspend, false),
+			Replace:           spec.ConcurrencyPolicy == v1alpha1.ReplaceConcurrent,
+			OnGoldenSetChange: ptr.Deref(spec.OnGoldenSetChange, true),
+			RunNow:            s.suite.Annotations[v1alpha1.AnnotationRunNow],
+			Ready:             s.stall() == nil,
+		},
+		Key: schedule.Key{
+			EvaluationDigest: suite.EvaluationDigest(s.suite, ""),
+			GoldenSetDigest:  s.golden.summary.Digest,
+			Revision:         suite.NoTargetsRevision,
+		},
+		Status: schedule.Status{
+			LastScheduleTime:  timeOf(st.LastScheduleTime),
+			LastMissedTime:    timeOf(st.LastMissedTime),
+			MissedRuns:        ptr.Deref(st.MissedRuns, 0),
+			LastHandledRunNow: st.LastHandledRunNow,
+		},
+	}
+	if d := spec.StartingDeadlineSeconds; d != nil {
+		f.Suite.StartingDeadline = ptr.To(time.Duration(*d) * time.Second)
+	}
+	if c := st.CountedSchedule; c != nil {
+		f.Status.Counted = &schedule.Counted{Schedule: c.Schedule, TimeZone: c.TimeZone, Suspend: ptr.Deref(c.Suspend, false), Since: c.Since.Time}
+	}
+	if t := st.LastTriggered; t != nil {
+		f.Status.LastTriggered = &schedule.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest}
+	}
+	for _, r := range st.Results {
+		if r.Endpoint == "" {
+			f.Status.Results = append(f.Status.Results, schedule.PastResult{Run: r.Run, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Verdict: string(r.Verdict), Time: r.Time.Time})
+		}
+	}
+	for _, run := range s.runs {
+		f.Runs = append(f.Runs, runFacts(run))
+	}
+	return f
+}
+
+func runFacts(run *v1alpha1.EvalRun) schedule.Run {
+	r := schedule.Run{
+		Name:             run.Name,
+		UID:              string(run.UID),
+		Trigger:          string(run.Spec.Trigger),
+		TriggeredBy:      run.Annotations[v1alpha1.AnnotationTriggeredBy],
+		CreatedAt:        run.CreationTimestamp.Time,
+		StartedAt:        microTimeOf(run.Status.StartTime),
+		Verdict:          string(run.Status.Verdict),
+		Full:             suite.OptionsOf(&run.Spec).Full(),
+		EvaluationDigest: run.Status.SuiteEvaluationDigest,
+		GoldenSetDigest:  run.Status.GoldenSetDigest,
+		RetryOf:          run.Annotations[v1alpha1.AnnotationRetryOf],
+		Canceled:         run.Annotations[v1alpha1.AnnotationCancel] != "",
+	}
+	if run.Status.Verdict != "" {
+		r.FinishedAt = microTimeOf(run.Status.CompletionTime)
+	}
+	return r
+}
+
+func timeOf(t *metav1.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
+func microTimeOf(t *metav1.MicroTime) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}

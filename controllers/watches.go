@@ -1,0 +1,211 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	tevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+)
+
+// Indexes of the cache.
+const (
+	// indexOpen finds the EvalRuns that have no verdict.
+	indexOpen = "assay.open"
+	// indexRunSuite finds the EvalRuns of a suite by its name.
+	indexRunSuite = "assay.suite"
+	// indexConfigMap finds the EvalSuites that name a ConfigMap.
+	indexConfigMap = "assay.configmap"
+	// indexSelector finds the EvalSuites that pick ConfigMaps by their labels.
+	indexSelector = "assay.selector"
+)
+
+// SetupIndexes registers the cache's indexes; once a manager.
+func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range []struct {
+		object client.Object
+		field  string
+		values client.IndexerFunc
+	}{
+		{&v1alpha1.EvalRun{}, indexOpen, func(o client.Object) []string {
+			if o.(*v1alpha1.EvalRun).Status.Verdict != "" {
+				return nil
+			}
+			return []string{"true"}
+		}},
+		{&v1alpha1.EvalRun{}, indexRunSuite, func(o client.Object) []string {
+			return []string{o.(*v1alpha1.EvalRun).Spec.SuiteRef.Name}
+		}},
+		{&v1alpha1.EvalSuite{}, indexConfigMap, func(o client.Object) []string {
+			return configMapsOf(&o.(*v1alpha1.EvalSuite).Spec)
+		}},
+		{&v1alpha1.EvalSuite{}, indexSelector, func(o client.Object) []string {
+			if o.(*v1alpha1.EvalSuite).Spec.GoldenSet.ConfigMapSelector == nil {
+				return nil
+			}
+			return []string{"true"}
+		}},
+	} {
+		if err := indexer.IndexField(ctx, index.object, index.field, index.values); err != nil {
+			return fmt.Errorf("index %s: %w", index.field, err)
+		}
+	}
+	return nil
+}
+
+// configMapsOf names the ConfigMaps that a suite reads by name.
+func configMapsOf(spec *v1alpha1.EvalSuiteSpec) []string {
+	var names []string
+	if ref := spec.GoldenSet.ConfigMapRef; ref != nil {
+		names = append(names, ref.Name)
+	}
+	tls := []*v1alpha1.TLS{spec.Retriever.TLS}
+	if e := spec.Retriever.Embedding; e != nil {
+		tls = append(tls, e.TLS)
+	}
+	for _, t := range tls {
+		if t != nil && t.CABundleRef != nil && t.CABundleRef.Kind != v1alpha1.CABundleSecret {
+			names = append(names, t.CABundleRef.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// SetupWithManager registers the suite controller.
+func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.EvalSuite{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, runNowChanged))).
+		Watches(&v1alpha1.EvalRun{}, handler.EnqueueRequestsFromMapFunc(suiteOfRun), builder.WithPredicates(runMoved)).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.suitesOfConfigMap)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r)
+}
+
+// SetupWithManager registers the run controller.
+func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.EvalRun{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, runOwned, runMoved))).
+		Watches(&v1alpha1.EvalSuite{}, handler.EnqueueRequestsFromMapFunc(r.openRunsOf), builder.WithPredicates(comesOrGoes)).
+		WatchesRawSource(source.Channel(r.Runner.events, &handler.TypedEnqueueRequestForObject[*v1alpha1.EvalRun]{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r)
+}
+
+// runNowChanged passes a new value of the run-now annotation.
+var runNowChanged = predicate.Funcs{
+	CreateFunc: func(tevent.CreateEvent) bool { return true },
+	UpdateFunc: func(e tevent.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[v1alpha1.AnnotationRunNow] != e.ObjectNew.GetAnnotations()[v1alpha1.AnnotationRunNow]
+	},
+}
+
+// runMoved passes what a suite cares for in its runs: they come, go, begin, end
+// and are cancelled. Progress is none of it.
+var runMoved = predicate.Funcs{
+	CreateFunc: func(tevent.CreateEvent) bool { return true },
+	DeleteFunc: func(tevent.DeleteEvent) bool { return true },
+	UpdateFunc: func(e tevent.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.EvalRun)
+		after, ok2 := e.ObjectNew.(*v1alpha1.EvalRun)
+		return ok && ok2 && (before.Status.Verdict != after.Status.Verdict ||
+			!before.Status.StartTime.Equal(after.Status.StartTime) ||
+			before.Status.SuiteEvaluationDigest != after.Status.SuiteEvaluationDigest ||
+			before.Annotations[v1alpha1.AnnotationCancel] != after.Annotations[v1alpha1.AnnotationCancel])
+	},
+}
+
+// runOwned passes a run's adoption.
+var runOwned = predicate.Funcs{
+	UpdateFunc: func(e tevent.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences()) ||
+			!equality.Semantic.DeepEqual(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
+	},
+}
+
+// comesOrGoes passes a suite's creation, its deletion and the beginning of one.
+var comesOrGoes = predicate.Funcs{
+	UpdateFunc: func(e tevent.UpdateEvent) bool {
+		return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	},
+	GenericFunc: func(tevent.GenericEvent) bool { return false },
+}
+
+func suiteOfRun(_ context.Context, o client.Object) []reconcile.Request {
+	run, ok := o.(*v1alpha1.EvalRun)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SuiteRef.Name}}}
+}
+
+// openRunsOf maps a suite to its runs that have not ended.
+func (r *RunReconciler) openRunsOf(ctx context.Context, o client.Object) []reconcile.Request {
+	list := &v1alpha1.EvalRunList{}
+	if err := r.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{indexRunSuite: o.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		logf.FromContext(ctx).Error(err, "cannot list the runs of a suite", "suite", o.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if list.Items[i].Status.Verdict == "" {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// suitesOfConfigMap maps a ConfigMap to the suites that read it: by its name,
+// by its labels, or, where its labels no longer match, because they read it last.
+func (r *SuiteReconciler) suitesOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	add := func(field, value string, wanted func(*v1alpha1.EvalSuite) bool) {
+		list := &v1alpha1.EvalSuiteList{}
+		if err := r.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy); err != nil {
+			logf.FromContext(ctx).Error(err, "cannot list the suites of a ConfigMap", "configMap", o.GetName())
+			return
+		}
+		for i := range list.Items {
+			if wanted(&list.Items[i]) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+	}
+	add(indexConfigMap, o.GetName(), func(*v1alpha1.EvalSuite) bool { return true })
+	add(indexSelector, "true", func(s *v1alpha1.EvalSuite) bool {
+		selector, err := metav1.LabelSelectorAsSelector(s.Spec.GoldenSet.ConfigMapSelector)
+		return err == nil && (selector.Matches(labels.Set(o.GetLabels())) || r.golden.reads(client.ObjectKeyFromObject(s), o.GetUID()))
+	})
+	return requests
+}
+
+func isNil(o runtime.Object) bool {
+	switch o := o.(type) {
+	case nil:
+		return true
+	case *v1alpha1.EvalSuite:
+		return o == nil
+	case *v1alpha1.EvalRun:
+		return o == nil
+	}
+	return false
+}
+
+func equalStatus(a, b v1alpha1.EvalRunStatus) bool { return equality.Semantic.DeepEqual(a, b) }

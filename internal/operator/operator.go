@@ -1,0 +1,241 @@
+// Package operator wires the controllers, the metrics and the probes into one
+// manager and runs it.
+package operator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/controllers"
+	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/telemetry"
+)
+
+// leaderElectionID names the Lease that one operator of a cluster holds.
+const leaderElectionID = "operator.assay.dev"
+
+// workers is how many objects of a kind are looked at at the same time. Runs
+// themselves go on elsewhere; a worker only reads and writes.
+const workers = 4
+
+// Options are the operator's flags.
+type Options struct {
+	// MetricsAddress to serve metrics at; "0" serves none.
+	MetricsAddress string
+	// MetricsSecure serves metrics over HTTPS, to those alone whom the API server lets get the path /metrics.
+	MetricsSecure bool
+	// MetricsCertDir holds tls.crt and tls.key; empty: a self-signed certificate.
+	MetricsCertDir string
+	// ProbeAddress to serve /healthz and /readyz at; "0" serves none.
+	ProbeAddress string
+	// LeaderElect lets one of several operators work at a time.
+	LeaderElect bool
+	// LeaderElectNamespace holds the Lease; empty: the operator's own namespace.
+	LeaderElectNamespace string
+	// Namespaces to work in; empty: all.
+	Namespaces []string
+	// MaxConcurrentRuns is how many runs go at once.
+	MaxConcurrentRuns int
+	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
+	Recheck time.Duration
+	// Clock tells the time; nil: the real one.
+	Clock clock.Clock
+	// Registry to register the metrics with; nil: the one that the manager serves.
+	Registry prometheus.Registerer
+	// SkipNameValidation lets several operators run in one process, as tests do.
+	SkipNameValidation bool
+}
+
+// Scheme knows every kind that the operator reads or writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// Run runs the operator until the context ends. It returns an error where it
+// could not start, or lost its lease.
+func Run(ctx context.Context, cfg *rest.Config, o Options) error {
+	mgr, err := New(ctx, cfg, o)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run the operator: %w", err)
+	}
+	return nil
+}
+
+// New makes the manager with everything in it.
+func New(ctx context.Context, cfg *rest.Config, o Options) (manager.Manager, error) {
+	if o.MaxConcurrentRuns < 1 {
+		return nil, fmt.Errorf("--max-concurrent-runs is %d: it must be at least 1", o.MaxConcurrentRuns)
+	}
+	mgr, err := ctrl.NewManager(cfg, managerOptions(o))
+	if err != nil {
+		return nil, fmt.Errorf("set up the operator: %w", err)
+	}
+	if err := addControllers(ctx, mgr, o); err != nil {
+		return nil, err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
+		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+func managerOptions(o Options) ctrl.Options {
+	options := ctrl.Options{
+		Scheme: Scheme(),
+		Metrics: metricsserver.Options{
+			BindAddress:   o.MetricsAddress,
+			SecureServing: o.MetricsSecure,
+			CertDir:       o.MetricsCertDir,
+			// HTTP/2 has had denials of service that a scrape endpoint need not be open to.
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+		},
+		HealthProbeBindAddress:        o.ProbeAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       leaseNamespace(o),
+		LeaderElectionReleaseOnCancel: true,
+		// managedFields are a good part of an object and nobody here reads them.
+		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Controller: config.Controller{},
+	}
+	if o.SkipNameValidation {
+		options.Controller.SkipNameValidation = &o.SkipNameValidation
+	}
+	if o.MetricsSecure {
+		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if len(o.Namespaces) > 0 {
+		options.Cache.DefaultNamespaces = map[string]cache.Config{}
+		for _, n := range o.Namespaces {
+			options.Cache.DefaultNamespaces[n] = cache.Config{}
+		}
+	}
+	return options
+}
+
+// leaseNamespace is empty in a cluster, where the manager knows its own.
+func leaseNamespace(o Options) string {
+	if o.LeaderElectNamespace != "" {
+		return o.LeaderElectNamespace
+	}
+	if _, err := os.Stat("/var/run/secrets/kubernetes.io/serviceaccount/namespace"); err == nil {
+		return ""
+	}
+	return "default"
+}
+
+func addControllers(ctx context.Context, mgr manager.Manager, o Options) error {
+	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	registry := o.Registry
+	if registry == nil {
+		registry = metrics.Registry
+	}
+	measured := telemetry.NewMetrics(registry)
+	collector := telemetry.NewCollector(suiteLister{mgr.GetClient()}, leading(mgr))
+	if err := registry.Register(collector); err != nil {
+		return fmt.Errorf("register the collector: %w", err)
+	}
+
+	now := o.Clock
+	if now == nil {
+		now = clock.RealClock{}
+	}
+	recorder := mgr.GetEventRecorder("assay")
+	runner := controllers.NewRunner(now)
+	if err := mgr.Add(runner); err != nil {
+		return fmt.Errorf("add the runner: %w", err)
+	}
+	suites := &controllers.SuiteReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Recorder: recorder,
+		Clock:    now,
+		Metrics:  measured,
+		Recheck:  o.Recheck,
+	}
+	if err := suites.SetupWithManager(mgr, workers); err != nil {
+		return fmt.Errorf("set up the EvalSuite controller: %w", err)
+	}
+	runs := &controllers.RunReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Recorder: recorder,
+		Clock:    now,
+		Runner:   runner,
+		Limits:   retriever.NewLimits(),
+		Metrics:  measured,
+		MaxRuns:  o.MaxConcurrentRuns,
+	}
+	if err := runs.SetupWithManager(mgr, workers); err != nil {
+		return fmt.Errorf("set up the EvalRun controller: %w", err)
+	}
+	return nil
+}
+
+// leading says whether this operator works; without leader election it always does.
+func leading(mgr manager.Manager) func() bool {
+	return func() bool {
+		select {
+		case <-mgr.Elected():
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// suiteLister reads the suites from the manager's cache. The collector changes none of them.
+type suiteLister struct{ client.Client }
+
+func (l suiteLister) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
+	list := &v1alpha1.EvalSuiteList{}
+	if err := l.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list EvalSuites: %w", err)
+	}
+	return list.Items, nil
+}
+
+// cacheSynced is ready once the API server's objects are here.
+func cacheSynced(c cache.Cache) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the objects of the API server are not all read yet")
+		}
+		return nil
+	}
+}
