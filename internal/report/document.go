@@ -1,0 +1,230 @@
+// Package report gives a finished run as a document and writes it as JSON, as
+// JUnit XML, as Markdown and as a table for a terminal.
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/score"
+)
+
+// Document is one run, whole. Numbers are full precision; what was not measured
+// is left out.
+type Document struct {
+	Run        Run            `json:"run"`
+	Verdict    score.Verdict  `json:"verdict"`
+	Reason     string         `json:"reason"`
+	Message    string         `json:"message"`
+	Metrics    []Metric       `json:"metrics"`
+	Objectives []Objective    `json:"objectives"`
+	Coverage   Coverage       `json:"coverage"`
+	Outcomes   map[string]int `json:"outcomes"`
+	Settings   Settings       `json:"settings"`
+	// Cases that ended, sorted by id.
+	Cases []Case `json:"cases"`
+
+	// total is how many cases the run has, worst the ids of those to look at.
+	total int
+	worst []string
+}
+
+// Run says which run it was.
+type Run struct {
+	UID             string    `json:"uid"`
+	Name            string    `json:"name"`
+	Suite           string    `json:"suite"`
+	Endpoint        string    `json:"endpoint"`
+	Namespace       string    `json:"namespace"`
+	Trigger         string    `json:"trigger"`
+	Revision        string    `json:"revision"`
+	GoldenSetDigest string    `json:"goldenSetDigest"`
+	StartTime       time.Time `json:"startTime"`
+	CompletionTime  time.Time `json:"completionTime"`
+}
+
+// Settings are what numbers of two runs must have in common to be compared.
+type Settings struct {
+	TopK int    `json:"topK"`
+	Unit string `json:"unit"`
+	// PrimaryK is the cut-off of the headline hit rate.
+	PrimaryK         int    `json:"primaryK"`
+	EvaluationDigest string `json:"evaluationDigest"`
+}
+
+// Metric is one mean over the cases of a tag; the tag is empty for all cases.
+type Metric struct {
+	Name  string  `json:"name"`
+	Tag   string  `json:"tag"`
+	Value float64 `json:"value"`
+	Count int     `json:"count"`
+	// Low and High are the 95 % interval.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+}
+
+// Objective is how one bound came out.
+type Objective struct {
+	Metric  string                 `json:"metric"`
+	Tag     string                 `json:"tag"`
+	Bound   string                 `json:"bound"`
+	Value   *float64               `json:"value,omitempty"`
+	Outcome score.ObjectiveOutcome `json:"outcome"`
+	Message string                 `json:"message"`
+}
+
+// Coverage is the share of the cases that a stage was due for that got a result.
+type Coverage struct {
+	Retrieval *float64 `json:"retrieval,omitempty"`
+}
+
+// Case is how one case came out.
+type Case struct {
+	ID       string            `json:"id"`
+	Digest   string            `json:"digest"`
+	Question string            `json:"question"`
+	Tags     []string          `json:"tags"`
+	Outcome  string            `json:"outcome"`
+	Message  string            `json:"message"`
+	Relevant []golden.Relevant `json:"relevant"`
+	// Rank of the first relevant result; left out where none was found.
+	Rank           int                `json:"rank,omitempty"`
+	Metrics        map[string]float64 `json:"metrics"`
+	Retrieved      []Retrieved        `json:"retrieved"`
+	LatencySeconds *float64           `json:"latencySeconds,omitempty"`
+}
+
+// Retrieved is one result of a case, in the order that was scored.
+type Retrieved struct {
+	Rank     int      `json:"rank"`
+	ID       string   `json:"id"`
+	Score    *float64 `json:"score,omitempty"`
+	Relevant bool     `json:"relevant"`
+}
+
+// Meta is what a document says beside the result.
+type Meta struct {
+	Run      Run
+	Settings Settings
+}
+
+// Build makes the document of a run from its result and its cases, which may
+// come in any order.
+func Build(meta Meta, result *eval.Result, cases []eval.CaseResult) *Document {
+	d := &Document{
+		Run:        meta.Run,
+		Verdict:    result.Decision.Verdict,
+		Reason:     result.Decision.Reason,
+		Message:    result.Decision.Message,
+		Metrics:    make([]Metric, 0, len(result.Summary.Means)),
+		Objectives: make([]Objective, 0, len(result.Decision.Objectives)),
+		Outcomes:   result.Outcomes,
+		Settings:   meta.Settings,
+		Cases:      make([]Case, 0, len(cases)),
+		total:      result.Total,
+	}
+	if d.Outcomes == nil {
+		d.Outcomes = map[string]int{}
+	}
+	for _, m := range result.Summary.Means {
+		d.Metrics = append(d.Metrics, Metric(m))
+	}
+	for _, o := range result.Decision.Objectives {
+		d.Objectives = append(d.Objectives, Objective(o))
+	}
+	if ratio, due := result.Summary.Retrieval[""].Ratio(); due {
+		d.Coverage.Retrieval = &ratio
+	}
+	for _, c := range cases {
+		d.Cases = append(d.Cases, buildCase(result.Metrics, c))
+	}
+	slices.SortFunc(d.Cases, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
+	for _, w := range result.Worst {
+		d.worst = append(d.worst, w.ID)
+	}
+	return d
+}
+
+func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
+	c := Case{
+		ID:        r.Case.ID,
+		Digest:    r.Case.Digest,
+		Question:  r.Case.Question,
+		Tags:      append([]string{}, r.Case.Tags...),
+		Outcome:   r.Outcome,
+		Message:   r.Message,
+		Relevant:  append([]golden.Relevant{}, r.Case.Relevant...),
+		Rank:      r.Rank,
+		Metrics:   make(map[string]float64, len(r.Values)),
+		Retrieved: make([]Retrieved, len(r.Retrieved)),
+	}
+	for i, value := range r.Values {
+		c.Metrics[metrics[i].Name] = value
+	}
+	for i, item := range r.Retrieved {
+		c.Retrieved[i] = Retrieved{Rank: i + 1, ID: item.ID, Score: finite(item.Score), Relevant: item.Relevant}
+	}
+	if r.Called {
+		seconds := r.Latency.Seconds()
+		c.LatencySeconds = &seconds
+	}
+	return c
+}
+
+// finite drops a score that JSON cannot write; a mapping may compute one.
+func finite(score *float64) *float64 {
+	if score == nil || math.IsInf(*score, 0) || math.IsNaN(*score) {
+		return nil
+	}
+	return score
+}
+
+// metric finds a mean.
+func (d *Document) metric(name, tag string) (Metric, bool) {
+	for _, m := range d.Metrics {
+		if m.Name == name && m.Tag == tag {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// overall gives the means over all cases, those of one family together: all
+// cut-offs of hit_rate, then all of precision.
+func (d *Document) overall() []Metric {
+	var families []string
+	byFamily := map[string][]Metric{}
+	for _, m := range d.Metrics {
+		if m.Tag != "" {
+			continue
+		}
+		family, _, _ := strings.Cut(m.Name, "@")
+		if byFamily[family] == nil {
+			families = append(families, family)
+		}
+		byFamily[family] = append(byFamily[family], m)
+	}
+	var all []Metric
+	for _, family := range families {
+		all = append(all, byFamily[family]...)
+	}
+	return all
+}
+
+// notAsked is how many cases the run ended without.
+func (d *Document) notAsked() int { return max(0, d.total-len(d.Cases)) }
+
+// WriteJSON writes the document as indented JSON.
+func WriteJSON(w io.Writer, d *Document) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(d)
+}
