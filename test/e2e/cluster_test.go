@@ -1,0 +1,260 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/assay-dev/assay/internal/operator"
+)
+
+const (
+	// assayBin is the environment variable with the path of the binary under test.
+	assayBin = "ASSAY_BIN"
+	// operatorUser is who the operator is in config/default, and has no more rights than that.
+	operatorUser = "system:serviceaccount:assay-system:assay-controller-manager"
+)
+
+// What the tests of this package share: a control plane with a garbage
+// collector, on which config/default is installed.
+var (
+	config     *rest.Config
+	cluster    client.Client
+	assets     string
+	adminFile  string
+	scratchDir string
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctrl.SetLogger(logr.Discard()) // of envtest; the operator is a process of its own
+	assets = os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" || os.Getenv(assayBin) == "" {
+		return 0, fmt.Errorf("these tests need KUBEBUILDER_ASSETS and %s: run `make e2e`", assayBin)
+	}
+	if scratchDir, err = os.MkdirTemp("", "assay-e2e-"); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratchDir)) }()
+	server := &envtest.Environment{}
+	if config, err = server.Start(); err != nil {
+		return 0, fmt.Errorf("start the control plane: %w", errors.Join(err, server.Stop()))
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	adminFile = filepath.Join(scratchDir, "admin.kubeconfig")
+	if err := os.WriteFile(adminFile, server.KubeConfig, 0o600); err != nil {
+		return 0, err
+	}
+	stop, err := startControllerManager()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	if out, err := kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default")); err != nil {
+		return 0, fmt.Errorf("install config/default: %w: %s", err, out)
+	}
+	if cluster, err = client.New(config, client.Options{Scheme: operator.Scheme()}); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// startControllerManager starts what collects garbage and makes tokens work.
+func startControllerManager() (stop func(), err error) {
+	binary := filepath.Join(assets, "kube-controller-manager")
+	log, err := os.Create(filepath.Join(scratchDir, "kube-controller-manager.log"))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(binary,
+		"--kubeconfig="+adminFile,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller",
+	)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start kube-controller-manager, which `go run ./hack/controlplane -with kube-controller-manager` builds: %w", err)
+	}
+	return func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		_ = log.Close()
+	}, nil
+}
+
+// kubectl runs kubectl as the administrator and returns what it printed.
+func kubectl(args ...string) (string, error) {
+	cmd := exec.Command(filepath.Join(assets, "kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+adminFile)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func mustKubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := kubectl(args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// eventually polls until the check gives nil.
+func eventually(t *testing.T, check func(context.Context) error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, pollTimeout, true, func(ctx context.Context) (bool, error) {
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, last)
+	}
+}
+
+// assay is a running `assay operator`, with the rights of config/rbac and no others.
+type assay struct {
+	metrics string
+	cmd     *exec.Cmd
+	log     *syncBuffer
+	done    chan struct{}
+}
+
+// startAssay starts the operator and waits until it is ready. It ends with the test.
+func startAssay(t *testing.T) *assay {
+	t.Helper()
+	a := &assay{metrics: freeAddress(t), log: &syncBuffer{}, done: make(chan struct{})}
+	probes := freeAddress(t)
+	a.cmd = exec.Command(os.Getenv(assayBin), "operator",
+		"--metrics-bind-address", a.metrics,
+		"--health-probe-bind-address", probes,
+		"--leader-elect-namespace", "assay-system",
+	)
+	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+operatorKubeconfig(t))
+	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
+	if err := a.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = a.cmd.Wait()
+		close(a.done)
+	}()
+	t.Cleanup(func() {
+		a.stop(syscall.SIGTERM)
+		if strings.Contains(a.log.String(), "forbidden") {
+			t.Error("the operator lacks a right that it needs: see its log")
+			t.Logf("the operator said:\n%s", a.log)
+		} else if t.Failed() {
+			t.Logf("the operator said:\n%s", a.log)
+		}
+	})
+	eventually(t, func(ctx context.Context) error {
+		select {
+		case <-a.done:
+			t.Fatalf("the operator ended:\n%s", a.log)
+		default:
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+probes+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return errors.New(resp.Status)
+		}
+		return nil
+	})
+	return a
+}
+
+// stop ends the operator with a signal and waits for it.
+func (a *assay) stop(signal syscall.Signal) {
+	select {
+	case <-a.done:
+		return
+	default:
+	}
+	_ = a.cmd.Process.Signal(signal)
+	<-a.done
+}
+
+// operatorKubeconfig is the administrator's, who acts as the operator's account.
+func operatorKubeconfig(t *testing.T) string {
+	t.Helper()
+	c, err := clientcmd.LoadFromFile(adminFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range c.AuthInfos {
+		user.Impersonate = operatorUser
+	}
+	file := filepath.Join(t.TempDir(), "operator.kubeconfig")
+	if err := clientcmd.WriteToFile(*c, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// syncBuffer is a buffer that may be read while a process writes.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// waitReady is how long kubectl waits.
+const waitReady = "--timeout=90s"
