@@ -48,6 +48,8 @@ func run(m *testing.M) int {
 		CRDDirectoryPaths:     []string{filepath.Join("..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
+	// Without a network, kube-apiserver finds no address to advertise; nobody uses it.
+	server.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1")
 	var err error
 	if config, err = server.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "start the API server with the CRDs:", err)
@@ -218,9 +220,6 @@ func wrong(w http.ResponseWriter, _ *http.Request, _ string, _ int) { reply(w, "
 func broken(w http.ResponseWriter, _ *http.Request, _ string, _ int) {
 	http.Error(w, "out of order", http.StatusInternalServerError)
 }
-
-// hang answers nobody until the caller goes away.
-func hang(_ http.ResponseWriter, r *http.Request, _ string, _ int) { <-r.Context().Done() }
 
 // goldenOf writes a golden set whose questions ask for the ids.
 func goldenOf(ids ...string) string {

@@ -600,3 +600,28 @@ func TestARunCannotBeEdited(t *testing.T) {
 		t.Errorf("changing a verdict gave %v", err)
 	}
 }
+
+func TestARunEndsAtItsDeadlineAndKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
+	ns, stub := newNamespace(t), newStub(t)
+	stub.behave(func(w http.ResponseWriter, r *http.Request, question string, topK int) {
+		if question == "where is b1" {
+			<-r.Context().Done()
+			return
+		}
+		perfect(w, r, question, topK)
+	})
+	startOperator(t, ns)
+	applyGolden(t, ns, "golden", goldenOf("a1", "a2", "b1"))
+	must(t, cluster.Create(t.Context(), newSuite(ns, stub.URL, func(s *v1alpha1.EvalSuite) {
+		s.Spec.Execution.TimeoutSeconds = 1
+		s.Spec.Retriever.TimeoutSeconds = 300
+	})))
+	run := ended(t, ns, 1)[0]
+	if run.Status.Verdict != v1alpha1.VerdictInconclusive || run.Status.Reason != "DeadlineExceeded" {
+		t.Errorf("verdict is %s %s (%s), want Inconclusive DeadlineExceeded", run.Status.Verdict, run.Status.Reason, run.Status.Message)
+	}
+	if run.Status.ProgressText != "2/3" || run.Status.HitRate != "1.0000" || run.Status.Coverage.Retrieval != "0.6667" {
+		t.Errorf("progress %q, hit rate %q, coverage %q; want 2/3, 1.0000, 0.6667", run.Status.ProgressText, run.Status.HitRate, run.Status.Coverage.Retrieval)
+	}
+}

@@ -112,7 +112,8 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 			return goldenFacts{}, false, err
 		}
 		f := goldenFacts{stall: e}
-		if !e.Transient && e.Reason != suite.ReasonGoldenSetNotFound {
+		// What is behind a URL can be mended without a change that is seen here.
+		if !e.Transient && e.Reason != suite.ReasonGoldenSetNotFound && s.Spec.GoldenSet.HTTP == nil {
 			r.golden.put(key, identity, versions, f)
 		}
 		return f, true, nil

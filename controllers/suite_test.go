@@ -1,8 +1,10 @@
 package controllers_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -341,4 +343,24 @@ func TestGoldenSetsFromSeveralConfigMaps(t *testing.T) {
 	if counts := byTrigger(ended(t, ns, 3)); counts[v1alpha1.TriggerGoldenSet] != 2 {
 		t.Errorf("triggers are %v, want two GoldenSet", counts)
 	}
+}
+
+func TestAGoldenSetOverHTTPIsPinned(t *testing.T) {
+	t.Parallel()
+	ns, stub := newNamespace(t), newStub(t)
+	content := []byte(goldenOf("a1", "a2"))
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }))
+	t.Cleanup(files.Close)
+	startOperator(t, ns)
+	s := newSuite(ns, stub.URL, func(s *v1alpha1.EvalSuite) {
+		s.Spec.GoldenSet = v1alpha1.GoldenSet{HTTP: &v1alpha1.GoldenHTTPSource{URL: files.URL + "/golden.yaml", SHA256: strings.Repeat("0", 64)}}
+	})
+	must(t, cluster.Create(t.Context(), s))
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	c := condition(t, s, "Stalled", metav1.ConditionTrue, "GoldenSetNotFound")
+	if !strings.Contains(c.Message, sum) {
+		t.Errorf("it says %q, want the digest that was served in it", c.Message)
+	}
+	update(t, s, func(s *v1alpha1.EvalSuite) { s.Spec.GoldenSet.HTTP.SHA256 = sum })
+	condition(t, s, "Passing", metav1.ConditionTrue, "Passed")
 }

@@ -56,7 +56,7 @@ func ParseMetric(name string) (Metric, error) {
 		if !ok {
 			return Metric{}, fmt.Errorf("read metric name %q: %w", name, errUnknownMetric)
 		}
-		if _, err := parseBeta(beta); err != nil {
+		if err := checkBeta(beta); err != nil {
 			return Metric{}, fmt.Errorf("read metric name %q: %w; %w", name, err, errUnknownMetric)
 		}
 		m.Family, m.Beta = FBeta, beta
@@ -64,17 +64,17 @@ func ParseMetric(name string) (Metric, error) {
 	return m, nil
 }
 
-// parseBeta reads the weight of an F-beta, which is above 0 and in its shortest
+// checkBeta checks the weight of an F-beta, which is above 0 and in its shortest
 // form, so that one weight has one name.
-func parseBeta(s string) (float64, error) {
+func checkBeta(s string) error {
 	b, err := strconv.ParseFloat(s, 64)
 	if err != nil || b <= 0 || math.IsInf(b*b, 0) || b*b == 0 || math.IsNaN(b) {
-		return 0, fmt.Errorf("beta %q is no decimal number above 0: write it like 0.5 or 2", s)
+		return fmt.Errorf("beta %q is no decimal number above 0: write it like 0.5 or 2", s)
 	}
 	if short := strconv.FormatFloat(b, 'f', -1, 64); short != s {
-		return 0, fmt.Errorf("beta %q is not in its shortest form: write %q", s, short)
+		return fmt.Errorf("beta %q is not in its shortest form: write %q", s, short)
 	}
-	return b, nil
+	return nil
 }
 
 // columns lists the metrics of a spec in their stable order: for each cut-off
@@ -92,7 +92,7 @@ func columns(spec Spec) ([]Metric, error) {
 		w.cut(k)
 	}
 	for _, beta := range spec.Betas {
-		if _, err := parseBeta(beta); err != nil {
+		if err := checkBeta(beta); err != nil {
 			return nil, fmt.Errorf("plan metrics: %w", err)
 		}
 		if beta == "1" {

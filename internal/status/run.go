@@ -2,6 +2,8 @@ package status
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,8 +18,14 @@ import (
 	"github.com/assay-dev/assay/internal/suite"
 )
 
-// maxTags is how many tags' metrics a status carries.
-const maxTags = 16
+const (
+	// maxTags is how many tags' metrics a status carries.
+	maxTags = 16
+	// maxWorst is how many cases a status names.
+	maxWorst = 20
+	// maxCorpusVersion is how many bytes of a corpus version a status carries.
+	maxCorpusVersion = 256
+)
 
 // Reasons of a run's conditions before it has ended.
 const (
@@ -96,7 +104,7 @@ func Verdict(run *v1alpha1.EvalRun, verdict v1alpha1.Verdict, reason, message st
 func Finished(run *v1alpha1.EvalRun, p *suite.Prepared, result *eval.Result, now time.Time) {
 	s := &run.Status
 	setProgress(s, Progress{Total: result.Total, Done: result.Done, Errored: result.Errored})
-	s.CorpusVersion = Truncate(result.CorpusVersion, 256)
+	s.CorpusVersion = corpusVersion(result.CorpusVersion)
 	s.HitRate = headline(result.Summary, suite.PrimaryMetric(p.PrimaryK))
 	s.MRR = headline(result.Summary, "mrr")
 	s.Coverage = coverage(result.Summary)
@@ -107,6 +115,17 @@ func Finished(run *v1alpha1.EvalRun, p *suite.Prepared, result *eval.Result, now
 	s.Usage = &v1alpha1.Usage{RetrieverCalls: ptr.To(result.RetrieverCalls)}
 	d := result.Decision
 	Verdict(run, v1alpha1.Verdict(d.Verdict), d.Reason, d.Message, now)
+}
+
+// corpusVersion shortens a long version so that two that differ stay two: a
+// verdict holds for one of them.
+func corpusVersion(v string) string {
+	if len(v) <= maxCorpusVersion {
+		return v
+	}
+	sum := sha256.Sum256([]byte(v))
+	digest := hex.EncodeToString(sum[:])
+	return Truncate(v, maxCorpusVersion-len(digest)) + digest
 }
 
 func headline(s score.Summary, name string) string {
@@ -196,7 +215,7 @@ func outcomes(counts map[string]int) []v1alpha1.OutcomeCount {
 
 func worst(cases []eval.WorstCase) []v1alpha1.WorstCase {
 	var list []v1alpha1.WorstCase
-	for _, c := range cases {
+	for _, c := range cases[:min(len(cases), maxWorst)] {
 		w := v1alpha1.WorstCase{ID: Truncate(c.ID, 1024), Outcome: c.Outcome}
 		if c.Rank > 0 {
 			w.Rank = ptr.To(int32(c.Rank))

@@ -18,19 +18,18 @@ const maxResults = 10
 
 // Reasons of a suite's conditions. The reasons of Stalled are those of package suite.
 const (
-	ReasonSucceeded  = "Succeeded"
-	ReasonRetrying   = "Retrying"
-	ReasonPassed     = "Passed"
-	ReasonMissed     = "ObjectivesMissed"
-	ReasonNoResult   = "NotYetEvaluated"
-	ReasonOtherRev   = "RevisionNotEvaluated"
-	ReasonOtherSet   = "GoldenSetNotEvaluated"
-	ReasonOtherSpec  = "SpecNotEvaluated"
-	ReasonExpired    = "Expired"
-	ReasonUndecided  = "Inconclusive"
-	ReasonRunError   = "RunError"
-	ReasonNoObjects  = "NoObjectives"
-	reasonOtherIndex = "CorpusNotEvaluated"
+	ReasonSucceeded    = "Succeeded"
+	ReasonRetrying     = "Retrying"
+	ReasonPassed       = "Passed"
+	ReasonMissed       = "ObjectivesMissed"
+	ReasonNoResult     = "NotYetEvaluated"
+	ReasonOtherRev     = "RevisionNotEvaluated"
+	ReasonOtherSet     = "GoldenSetNotEvaluated"
+	ReasonOtherSpec    = "SpecNotEvaluated"
+	ReasonExpired      = "Expired"
+	ReasonUndecided    = "Inconclusive"
+	ReasonRunError     = "RunError"
+	ReasonNoObjectives = "NoObjectives"
 )
 
 // GoldenSummary is what a suite's status says of its golden set.
@@ -64,7 +63,7 @@ func Suite(s *v1alpha1.EvalSuite, f SuiteFacts) {
 		st.GoldenSet = &v1alpha1.GoldenSetStatus{Digest: g.Digest, Cases: ptr.To(int32(g.Cases)), Tags: ptr.To(int32(g.Tags))}
 		st.Plan = &v1alpha1.Plan{Calls: ptr.To(g.Calls)}
 	}
-	foldRuns(s, f.Runs)
+	foldRuns(s, f)
 	setReadiness(s, f)
 	setPassing(s, f)
 	keepOnly(&st.Conditions, v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionPassing)
@@ -82,53 +81,53 @@ func NextExpiry(s *v1alpha1.EvalSuite, now time.Time) time.Time {
 	return next
 }
 
-func foldRuns(s *v1alpha1.EvalSuite, runs []*v1alpha1.EvalRun) {
+func foldRuns(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	st := &s.Status
 	results := slices.Clone(st.Results)
-	for _, run := range runs {
-		if run.Status.Verdict == "" {
+	for _, run := range f.Runs {
+		ended := run.Status.CompletionTime
+		if run.Status.Verdict == "" || ended == nil {
 			continue
 		}
 		full := suite.OptionsOf(&run.Spec).Full()
-		if full && run.Status.Verdict == v1alpha1.VerdictPassed && (st.LastPassTime == nil || run.Status.CompletionTime.After(st.LastPassTime.Time)) {
-			st.LastPassTime = ptr.To(metav1.NewTime(run.Status.CompletionTime.Truncate(time.Second)))
+		if full && run.Status.Verdict == v1alpha1.VerdictPassed && (st.LastPassTime == nil || ended.After(st.LastPassTime.Time)) {
+			st.LastPassTime = metaTime(&ended.Time)
 		}
 		if full && scored(run) && newer(run, st.LastRun) {
 			st.LastRun = lastRun(run)
 			st.HitRate, st.MRR = run.Status.HitRate, run.Status.MRR
 		}
 		// A named endpoint's result counts for that endpoint, where all cases were asked.
-		if run.Status.GoldenSetDigest == "" || len(run.Spec.Tags) > 0 || ptr.Deref(run.Spec.TopK, 0) != 0 {
-			continue
-		}
-		if !slices.ContainsFunc(results, func(r v1alpha1.Result) bool { return r.Run == run.Name && r.Time.Equal(run.Status.CompletionTime) }) {
+		if run.Status.GoldenSetDigest != "" && len(run.Spec.Tags) == 0 && ptr.Deref(run.Spec.TopK, 0) == 0 {
 			results = append(results, resultOf(run))
 		}
 	}
+	results = newestPerKey(results)
+	st.Results = bounded(results, today(s, f.Revision, own(results)))
 	maxAge := time.Duration(s.Spec.Gate.MaxAgeSeconds) * time.Second
-	st.Results = newestPerKey(results)
 	for i := range st.Results {
 		st.Results[i].ExpiresAt = metav1.NewTime(st.Results[i].Time.Add(maxAge).Truncate(time.Second))
 	}
 }
 
 // scored says whether the run's numbers speak of the suite: it was not stopped
-// by hand half-way, and something was scored.
+// half-way, and something was scored.
 func scored(run *v1alpha1.EvalRun) bool {
-	switch run.Status.Reason {
-	case ReasonCanceled, ReasonReplaced, ReasonSuiteChanged:
+	switch reason := run.Status.Reason; {
+	case reason == ReasonCanceled, reason == ReasonReplaced, reason == ReasonSuiteChanged:
+		return false
+	case reason != "" && reason == run.Annotations[v1alpha1.AnnotationCancel]:
 		return false
 	}
 	return run.Status.Verdict != v1alpha1.VerdictError && run.Status.MRR != ""
 }
 
+// newer orders as the results are ordered: by time, and in one instant by name.
 func newer(run *v1alpha1.EvalRun, last *v1alpha1.LastRun) bool {
-	return last == nil || later(run.Status.CompletionTime, last.CompletionTime)
-}
-
-// later compares two times, of which the second may be missing.
-func later(t, than *metav1.MicroTime) bool {
-	return t != nil && (than == nil || t.After(than.Time))
+	if last == nil || last.CompletionTime == nil {
+		return true
+	}
+	return cmp.Or(run.Status.CompletionTime.Compare(last.CompletionTime.Time), cmp.Compare(run.Name, last.Name)) > 0
 }
 
 func lastRun(run *v1alpha1.EvalRun) *v1alpha1.LastRun {
@@ -176,23 +175,52 @@ func keyOf(r *v1alpha1.Result) resultKey {
 	return resultKey{r.EvaluationDigest, r.GoldenSetDigest, r.Revision, r.Endpoint, r.CorpusVersion}
 }
 
-// newestPerKey keeps the newest result of each key, and of those the newest ten.
+// newestPerKey keeps the newest result of each key, newest first. Of two that
+// ended in one instant the name decides, so that every pass comes to the same; of
+// a result and its run, the result, which comes first.
 func newestPerKey(results []v1alpha1.Result) []v1alpha1.Result {
 	slices.SortStableFunc(results, func(a, b v1alpha1.Result) int {
-		if c := b.Time.Compare(a.Time.Time); c != 0 {
-			return c
-		}
-		return cmp.Compare(b.Run, a.Run)
+		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(b.Run, a.Run))
 	})
 	seen := map[resultKey]bool{}
-	var kept []v1alpha1.Result
-	for _, r := range results {
-		if k := keyOf(&r); !seen[k] && len(kept) < maxResults {
-			seen[k] = true
-			kept = append(kept, r)
+	return slices.DeleteFunc(results, func(r v1alpha1.Result) bool {
+		k := keyOf(&r)
+		known := seen[k]
+		seen[k] = true
+		return known
+	})
+}
+
+// bounded drops the oldest results beyond ten. What Passing rests on stays,
+// however many runs of canaries have come since: the newest result of the
+// suite's own URL, and the one of today's key.
+func bounded(results []v1alpha1.Result, key resultKey) []v1alpha1.Result {
+	newest := slices.IndexFunc(results, func(r v1alpha1.Result) bool { return r.Endpoint == "" })
+	for i := len(results) - 1; i >= 0 && len(results) > maxResults; i-- {
+		if i != newest && keyOf(&results[i]) != key {
+			results = slices.Delete(results, i, i+1)
 		}
 	}
-	return kept
+	return results
+}
+
+// own gives the results of the suite's own URL.
+func own(results []v1alpha1.Result) []v1alpha1.Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.Result) bool { return r.Endpoint != "" })
+}
+
+// today is the key that a verdict has to be about: the suite as it is, the
+// golden set as it was read last, the revision that runs now, and the index
+// that the newest result of the suite's own URL was measured on.
+func today(s *v1alpha1.EvalSuite, revision string, results []v1alpha1.Result) resultKey {
+	k := resultKey{evaluation: s.Status.EvaluationDigest, revision: revision}
+	if set := s.Status.GoldenSet; set != nil {
+		k.golden = set.Digest
+	}
+	if len(results) > 0 {
+		k.corpus = results[0].CorpusVersion
+	}
+	return k
 }
 
 // setReadiness sets Ready, Reconciling and Stalled as kstatus reads them: a
@@ -202,12 +230,15 @@ func setReadiness(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	reconciling := metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionFalse, Reason: ReasonSucceeded, Message: "nothing is left to do"}
 	stalled := metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionFalse, Reason: ReasonSucceeded, Message: "nothing is in the way"}
 	switch {
-	case f.Stall == nil && f.Golden != nil:
-		ready.Message = fmt.Sprintf("the suite is accepted: %d cases, %d calls a run", f.Golden.Cases, f.Golden.Calls)
-	case f.Stall != nil && f.Stall.Transient:
+	case f.Stall == nil:
+		ready.Message = "the suite is accepted"
+		if g := f.Golden; g != nil {
+			ready.Message = fmt.Sprintf("the suite is accepted: %d cases, %d calls a run", g.Cases, g.Calls)
+		}
+	case f.Stall.Transient:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Stall.Reason, f.Stall.Message
 		reconciling.Status, reconciling.Reason, reconciling.Message = metav1.ConditionTrue, ReasonRetrying, f.Stall.Message
-	case f.Stall != nil:
+	default:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Stall.Reason, f.Stall.Message
 		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, f.Stall.Reason, f.Stall.Message
 	}
@@ -224,48 +255,58 @@ func setPassing(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	set(&s.Status.Conditions, metav1.NewTime(f.Now), c)
 }
 
-// passing reads the newest result for today's key: the suite as it is, the
-// golden set as it was read last, the revision and the index that are live.
+// passing reads the newest result for today's key.
 func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
-	unknown := func(reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reason, Message: fmt.Sprintf(format, args...)}
-	}
 	if len(s.Spec.Objectives) == 0 {
-		return unknown(ReasonNoObjects, "the suite has no objectives, so nothing can pass or fail: add spec.objectives")
+		return unknown(ReasonNoObjectives, "the suite has no objectives, so nothing can pass or fail: add spec.objectives")
 	}
-	own := slices.DeleteFunc(slices.Clone(s.Status.Results), func(r v1alpha1.Result) bool { return r.Endpoint != "" })
-	if len(own) == 0 {
-		return unknown(ReasonNoResult, "no run has ended yet")
+	results := own(s.Status.Results)
+	if len(results) == 0 {
+		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet")
 	}
-	newest := own[0]
-	today := resultKey{evaluation: s.Status.EvaluationDigest, revision: f.Revision, corpus: newest.CorpusVersion}
-	if s.Status.GoldenSet != nil {
-		today.golden = s.Status.GoldenSet.Digest
-	}
-	i := slices.IndexFunc(own, func(r v1alpha1.Result) bool { return keyOf(&r) == today })
+	key := today(s, f.Revision, results)
+	i := slices.IndexFunc(results, func(r v1alpha1.Result) bool { return keyOf(&r) == key })
 	if i < 0 {
-		switch {
-		case newest.EvaluationDigest != today.evaluation:
-			return unknown(ReasonOtherSpec, "the suite was changed after run %s: no run of it as it is now has ended yet", newest.Run)
-		case newest.GoldenSetDigest != today.golden:
-			return unknown(ReasonOtherSet, "the golden set was changed after run %s: no run of it as it is now has ended yet", newest.Run)
-		case newest.Revision != today.revision:
-			return unknown(ReasonOtherRev, "run %s measured revision %s, but %s runs now", newest.Run, newest.Revision, today.revision)
-		}
-		return unknown(reasonOtherIndex, "no run of the index that is served now has ended yet")
+		return notEvaluated(results, key)
 	}
-	r := own[i]
+	r := results[i]
 	switch {
 	case !r.ExpiresAt.After(f.Now):
-		return unknown(ReasonExpired, "run %s (%s) ended at %s, and its verdict held until %s: the suite waits for a newer run", r.Run, r.Verdict, stamp(r.Time.Time), stamp(r.ExpiresAt.Time))
+		return unknown(ReasonExpired, "run %s (%s) ended at %s, and its verdict held until %s: start a run with the annotation %s, give the suite a spec.schedule, or raise spec.gate.maxAgeSeconds",
+			r.Run, r.Verdict, stamp(r.Time.Time), stamp(r.ExpiresAt.Time), v1alpha1.AnnotationRunNow)
 	case r.Verdict == v1alpha1.VerdictPassed:
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: ReasonPassed, Message: fmt.Sprintf("run %s: %s", r.Run, r.Message)}
 	case r.Verdict == v1alpha1.VerdictFailed:
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: ReasonMissed, Message: fmt.Sprintf("run %s: %s", r.Run, r.Message)}
 	case r.Verdict == v1alpha1.VerdictError:
-		return unknown(ReasonRunError, "run %s: %s", r.Run, r.Message)
+		return unknown(ReasonRunError, "run %s: %s: %s", r.Run, r.Reason, r.Message)
 	}
 	return unknown(ReasonUndecided, "run %s: %s: %s", r.Run, r.Reason, r.Message)
+}
+
+// notEvaluated says what the newest result is about that is not so now. It is
+// one of the three that it names, for today's index is the newest result's.
+func notEvaluated(results []v1alpha1.Result, key resultKey) metav1.Condition {
+	newest := results[0]
+	yet := "has been measured by no run that has ended"
+	if slices.ContainsFunc(results, func(r v1alpha1.Result) bool {
+		k := keyOf(&r)
+		k.corpus = key.corpus
+		return k == key
+	}) {
+		yet += " since the index changed"
+	}
+	switch {
+	case newest.EvaluationDigest != key.evaluation:
+		return unknown(ReasonOtherSpec, "the suite as it is now %s: the newest, %s, was of an earlier spec", yet, newest.Run)
+	case newest.GoldenSetDigest != key.golden:
+		return unknown(ReasonOtherSet, "the golden set as it is now %s: the newest, %s, was of an earlier one", yet, newest.Run)
+	}
+	return unknown(ReasonOtherRev, "the revision that runs now, %s, %s: the newest, %s, was of revision %s", key.revision, yet, newest.Run, newest.Revision)
+}
+
+func unknown(reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

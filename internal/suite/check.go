@@ -2,7 +2,7 @@ package suite
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,14 +18,15 @@ import (
 // reads nothing but the suite. All findings come in one *Error, whose reason is
 // that of the first.
 func Check(s *v1alpha1.EvalSuite) error {
-	var found []*Error
-	if s.Spec.Schedule != "" {
-		if _, err := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone); err != nil {
-			found = append(found, errorf(ReasonInvalidSchedule, "spec.schedule: %w", err))
-		}
-	}
-	if _, err := compile(s); err != nil {
+	found := checkSchedule(&s.Spec)
+	if program, err := compile(s); err != nil {
 		found = append(found, errorf(ReasonInvalidMapping, "spec.%w", err))
+	} else if err := program.CheckTopK(int(s.Spec.Retriever.TopK)); err != nil {
+		found = append(found, errorf(ReasonInvalidMapping, "spec.retriever.topK: %w", err))
+	}
+	found = append(found, checkHeaders(s.Spec.Retriever.Headers, "spec.retriever")...)
+	if e := s.Spec.Retriever.Embedding; e != nil {
+		found = append(found, checkHeaders(e.Headers, "spec.retriever.embedding")...)
 	}
 	if sel := s.Spec.GoldenSet.ConfigMapSelector; sel != nil {
 		if len(sel.MatchLabels)+len(sel.MatchExpressions) == 0 {
@@ -40,26 +41,41 @@ func Check(s *v1alpha1.EvalSuite) error {
 	return join(found)
 }
 
-// join makes one error of many: the first one's reason, everybody's message.
-func join(found []*Error) error {
-	switch len(found) {
-	case 0:
+// checkSchedule reads expression and zone each with a good other half, so that
+// a mistake in both is said at once, and at its own field.
+func checkSchedule(spec *v1alpha1.EvalSuiteSpec) []*Error {
+	if spec.Schedule == "" {
 		return nil
-	case 1:
-		return found[0]
 	}
-	all := &Error{Reason: found[0].Reason, Transient: true}
-	messages := make([]string, len(found))
-	causes := make([]error, len(found))
-	for i, e := range found {
-		messages[i], causes[i] = e.Message, e
-		all.Transient = all.Transient && e.Transient
+	var found []*Error
+	if _, err := schedule.Parse(spec.Schedule, ""); err != nil {
+		found = append(found, errorf(ReasonInvalidSchedule, "spec.schedule: %w", err))
 	}
-	all.Message = strings.Join(messages, "; ")
-	all.Err = errors.Join(causes...)
-	return all
+	if _, err := schedule.Parse("0 0 * * *", spec.TimeZone); err != nil {
+		found = append(found, errorf(ReasonInvalidSchedule, "spec.timeZone: %w", err))
+	}
+	return found
 }
 
+// checkHeaders finds values that are written out and that no request can carry.
+func checkHeaders(headers []v1alpha1.Header, field string) []*Error {
+	var found []*Error
+	for i := range headers {
+		if v := headers[i].Value; v != nil && hasControl(*v) {
+			found = append(found, errorf(ReasonInvalidMapping, "%s.headers[%d].value holds a line break or another control character: a header is one line of text", field, i))
+		}
+	}
+	return found
+}
+
+// hasControl says whether a header with this value would be refused by every
+// HTTP client.
+func hasControl(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
+
+// params gives retriever.params, its numbers digit for digit. Its error begins
+// with the field, below spec.
 func params(s *v1alpha1.EvalSuite) (map[string]any, error) {
 	p := s.Spec.Retriever.Params
 	if p == nil || len(p.Raw) == 0 {
@@ -69,11 +85,13 @@ func params(s *v1alpha1.EvalSuite) (map[string]any, error) {
 	decoder.UseNumber()
 	m := map[string]any{}
 	if err := decoder.Decode(&m); err != nil {
-		return nil, errorf(ReasonInvalidMapping, "spec.retriever.params must be a map: %w", err)
+		return nil, fmt.Errorf("retriever.params must be a map: %w", err)
 	}
 	return m, nil
 }
 
+// compile makes the mappings ready and holds params to them. Its error begins
+// with the field, below spec.
 func compile(s *v1alpha1.EvalSuite) (*retriever.Program, error) {
 	r := &s.Spec.Retriever
 	program, err := retriever.Compile(retriever.Mappings{

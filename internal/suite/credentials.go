@@ -1,10 +1,12 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -23,29 +25,35 @@ type credentials struct {
 	src       Source
 	secrets   []string
 	missing   []*Error
-	cache     map[string]*corev1.Secret
+	read      map[string]readSecret
+}
+
+// readSecret is what came of reading a Secret, which several fields may name.
+type readSecret struct {
+	secret *corev1.Secret
+	err    error
 }
 
 func newCredentials(ctx context.Context, namespace string, src Source) *credentials {
-	return &credentials{ctx: ctx, namespace: namespace, src: src, cache: map[string]*corev1.Secret{}}
+	return &credentials{ctx: ctx, namespace: namespace, src: src, read: map[string]readSecret{}}
 }
 
 func (c *credentials) fail(e *Error) { c.missing = append(c.missing, e) }
 
 // secret gives the Secret, or nil where it is missing, which is then noted.
 func (c *credentials) secret(name, field string) *corev1.Secret {
-	if s, ok := c.cache[name]; ok {
-		return s
+	r, known := c.read[name]
+	if !known {
+		r.secret, r.err = c.src.Secret(c.ctx, name)
+		c.read[name] = r
 	}
-	s, err := c.src.Secret(c.ctx, name)
 	switch {
-	case apierrors.IsNotFound(err):
-		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s does not exist in namespace %q: create it, the suite goes on by itself", name, field, c.namespace))
-	case err != nil:
-		c.fail(outage(ReasonSecretNotFound, fmt.Errorf("read Secret %s of %s: %w", name, field, err)))
+	case apierrors.IsNotFound(r.err):
+		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s does not exist in namespace %q: create it", name, field, c.namespace))
+	case r.err != nil:
+		c.fail(outage(ReasonSecretUnreadable, fmt.Errorf("read Secret %q of %s: %w", name, field, r.err)))
 	default:
-		c.cache[name] = s
-		return s
+		return r.secret
 	}
 	return nil
 }
@@ -59,16 +67,16 @@ func (c *credentials) value(ref v1alpha1.SecretKeySelector, field string) string
 	}
 	raw, ok := s.Data[ref.Key]
 	if !ok {
-		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s has no key %q: add it, the suite goes on by itself", ref.Name, field, ref.Key))
+		c.fail(errorf(ReasonSecretNotFound, "the Secret %q of %s has no key %q: add it", ref.Name, field, ref.Key))
 		return ""
 	}
 	v := strings.TrimRight(string(raw), "\r\n")
 	if v == "" {
-		c.fail(errorf(ReasonSecretNotFound, "the key %q of the Secret %q of %s is empty: fill it, the suite goes on by itself", ref.Key, ref.Name, field))
+		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s is empty: fill it", ref.Key, ref.Name, field))
 		return ""
 	}
-	if strings.ContainsAny(v, "\r\n\x00") {
-		c.fail(errorf(ReasonSecretNotFound, "the key %q of the Secret %q of %s holds a line break inside its value: a credential is one line", ref.Key, ref.Name, field))
+	if hasControl(v) {
+		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s holds a line break or another control character inside its value: a credential is one line of text", ref.Key, ref.Name, field))
 		return ""
 	}
 	c.secrets = append(c.secrets, v)
@@ -83,10 +91,6 @@ func (c *credentials) headers(list []v1alpha1.Header, field string) http.Header 
 		case e.ValueFrom != nil:
 			h.Set(e.Name, c.value(e.ValueFrom.SecretKeyRef, fmt.Sprintf("%s.headers[%d].valueFrom.secretKeyRef", field, i)))
 		case e.Value != nil:
-			if strings.ContainsAny(*e.Value, "\r\n\x00") {
-				c.fail(errorf(ReasonInvalidMapping, "%s.headers[%d].value holds a line break: a header is one line", field, i))
-				continue
-			}
 			h.Set(e.Name, *e.Value)
 		}
 	}
@@ -116,38 +120,55 @@ func (c *credentials) tls(t *v1alpha1.TLS, field string) *tls.Config {
 }
 
 func (c *credentials) pool(ref *v1alpha1.CABundleReference, field string) *x509.CertPool {
-	var pem []byte
-	key := ref.Key
-	if key == "" {
-		key = "ca.crt"
-	}
+	kind, notFound := v1alpha1.CABundleConfigMap, ReasonConfigMapNotFound
 	if ref.Kind == v1alpha1.CABundleSecret {
-		s := c.secret(ref.Name, field)
-		if s == nil {
-			return nil
-		}
-		pem = s.Data[key]
-	} else {
-		cm, err := c.src.ConfigMap(c.ctx, ref.Name)
-		switch {
-		case apierrors.IsNotFound(err):
-			c.fail(errorf(ReasonConfigMapNotFound, "the ConfigMap %q of %s does not exist in namespace %q: create it, the suite goes on by itself", ref.Name, field, c.namespace))
-			return nil
-		case err != nil:
-			c.fail(outage(ReasonConfigMapNotFound, fmt.Errorf("read ConfigMap %s of %s: %w", ref.Name, field, err)))
-			return nil
-		}
-		pem = []byte(cm.Data[key])
-		if len(pem) == 0 {
-			pem = cm.BinaryData[key]
-		}
+		kind, notFound = v1alpha1.CABundleSecret, ReasonSecretNotFound
+	}
+	data, ok := c.bundle(kind, ref.Name, field)
+	if !ok {
+		return nil
+	}
+	key := cmp.Or(ref.Key, "ca.crt")
+	pem, ok := data[key]
+	if !ok {
+		c.fail(errorf(notFound, "the %s %q of %s has no key %q: add it, or name another one in key", kind, ref.Name, field, key))
+		return nil
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		c.fail(errorf(ReasonInvalidTLS, "the key %q of %s holds no PEM certificate: it must begin with -----BEGIN CERTIFICATE-----", key, field))
+		c.fail(errorf(ReasonInvalidTLS, "the key %q of the %s %q of %s holds no PEM certificate: it must begin with -----BEGIN CERTIFICATE-----", key, kind, ref.Name, field))
 		return nil
 	}
 	return pool
+}
+
+// bundle gives the content of the object that a CA bundle is in; false where
+// it is missing, which is then noted.
+func (c *credentials) bundle(kind v1alpha1.CABundleKind, name, field string) (map[string][]byte, bool) {
+	if kind == v1alpha1.CABundleSecret {
+		s := c.secret(name, field)
+		if s == nil {
+			return nil, false
+		}
+		return s.Data, true
+	}
+	cm, err := c.src.ConfigMap(c.ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.fail(errorf(ReasonConfigMapNotFound, "the ConfigMap %q of %s does not exist in namespace %q: create it", name, field, c.namespace))
+		return nil, false
+	case err != nil:
+		c.fail(outage(ReasonConfigMapUnreadable, fmt.Errorf("read ConfigMap %q of %s: %w", name, field, err)))
+		return nil, false
+	}
+	data := maps.Clone(cm.BinaryData)
+	if data == nil {
+		data = map[string][]byte{}
+	}
+	for key, text := range cm.Data {
+		data[key] = []byte(text)
+	}
+	return data, true
 }
 
 // login is the auth block, resolved.

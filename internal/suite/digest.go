@@ -1,10 +1,15 @@
 package suite
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"slices"
+
+	"golang.org/x/text/unicode/norm"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 )
@@ -40,9 +45,12 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
 	ks, primary := Cutoffs(&spec.Scoring, int(spec.Retriever.TopK))
 	slices.Sort(spec.Scoring.Betas)
 	slices.Sort(spec.GoldenSet.Tags)
-	slices.SortFunc(spec.Objectives, func(a, b v1alpha1.Objective) int {
-		return compareObjectives(a, b)
-	})
+	canonicalObjectives(spec.Objectives)
+	canonicalConnection(spec.Retriever.Headers, spec.Retriever.Auth)
+	if e := spec.Retriever.Embedding; e != nil {
+		canonicalConnection(e.Headers, e.Auth)
+	}
+	spec.Retriever.Params = canonicalParams(s)
 	e := evaluated{
 		Retriever:      spec.Retriever,
 		K:              ks,
@@ -55,15 +63,6 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
 		Parallelism:    spec.Execution.Parallelism,
 		TimeoutSeconds: spec.Execution.TimeoutSeconds,
 	}
-	if p := e.Retriever.Params; p != nil {
-		// Free JSON comes with the spacing and key order of its writer.
-		var v any
-		if json.Unmarshal(p.Raw, &v) == nil {
-			if raw, err := json.Marshal(v); err == nil {
-				p.Raw = raw
-			}
-		}
-	}
 	raw, err := json.Marshal(e)
 	if err != nil {
 		// Only params can hold what JSON cannot; the API server let no such thing in.
@@ -73,26 +72,53 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-func compareObjectives(a, b v1alpha1.Objective) int {
-	if a.Metric != b.Metric {
-		if a.Metric < b.Metric {
-			return -1
+// canonicalObjectives sorts them; no tag and an empty one are the same.
+func canonicalObjectives(objectives []v1alpha1.Objective) {
+	for i := range objectives {
+		o := &objectives[i]
+		if tag := tagOf(*o); tag == "" {
+			o.Tag = nil
+		} else {
+			o.Tag = &tag
 		}
-		return 1
 	}
-	ta, tb := tagOf(a), tagOf(b)
-	switch {
-	case ta < tb:
-		return -1
-	case ta > tb:
-		return 1
-	}
-	return 0
+	slices.SortFunc(objectives, func(a, b v1alpha1.Objective) int {
+		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(tagOf(a), tagOf(b)))
+	})
 }
 
+// canonicalConnection sorts headers and scopes. Headers whose names differ in
+// case alone keep their order, for the last of them is the one that is sent.
+func canonicalConnection(headers []v1alpha1.Header, auth *v1alpha1.Auth) {
+	slices.SortStableFunc(headers, func(a, b v1alpha1.Header) int {
+		return cmp.Compare(http.CanonicalHeaderKey(a.Name), http.CanonicalHeaderKey(b.Name))
+	})
+	if auth != nil && auth.OAuth2 != nil {
+		slices.Sort(auth.OAuth2.Scopes)
+	}
+}
+
+// canonicalParams writes params with sorted keys and without the spacing of
+// their writer, every digit of a number kept; nil where there are none.
+func canonicalParams(s *v1alpha1.EvalSuite) *apiextensionsv1.JSON {
+	m, err := params(s)
+	if err != nil {
+		return s.Spec.Retriever.Params
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return s.Spec.Retriever.Params
+	}
+	return &apiextensionsv1.JSON{Raw: raw}
+}
+
+// tagOf gives an objective's tag as the golden set has tags: in NFC.
 func tagOf(o v1alpha1.Objective) string {
 	if o.Tag == nil {
 		return ""
 	}
-	return *o.Tag
+	return norm.NFC.String(*o.Tag)
 }

@@ -1,19 +1,12 @@
 package suite
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,13 +14,6 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/golden"
-)
-
-// A golden set over http must fit these bounds.
-const (
-	maxGoldenBytes = 64 << 20
-	goldenTimeout  = 2 * time.Minute
-	maxRedirects   = 5
 )
 
 // LoadGolden reads the suite's golden set and keeps the cases that
@@ -48,24 +34,38 @@ func readGolden(s *v1alpha1.EvalSuite, files []golden.File) (*golden.Set, error)
 	all := set
 	set = set.WithTags(s.Spec.GoldenSet.Tags)
 	if len(set.Cases) == 0 {
-		return nil, errorf(ReasonGoldenSetInvalid, "no case carries one of spec.goldenSet.tags %v: the golden set has the tags %v", s.Spec.GoldenSet.Tags, firstFew(all.Tags()))
+		return nil, errorf(ReasonGoldenSetInvalid, "no case carries one of spec.goldenSet.tags (%s): the golden set has %s", strings.Join(s.Spec.GoldenSet.Tags, ", "), tagList(all.Tags()))
 	}
-	tags := set.Tags()
-	for _, o := range s.Spec.Objectives {
-		if tag := tagOf(o); tag != "" && !slices.Contains(tags, tag) {
-			return nil, errorf(ReasonInvalidObjective, "spec.objectives: no case carries the tag %q of the objective on %s: the golden set has the tags %v", tag, o.Metric, firstFew(tags))
-		}
+	if err := checkObjectiveTags(s.Spec.Objectives, set.Tags()); err != nil {
+		return nil, err
 	}
 	return set, nil
 }
 
-// firstFew keeps a message short.
-func firstFew(tags []string) []string {
-	const few = 12
-	if len(tags) <= few {
-		return tags
+// checkObjectiveTags names every objective whose tag no case carries.
+func checkObjectiveTags(objectives []v1alpha1.Objective, tags []string) error {
+	var unknown []string
+	for _, o := range objectives {
+		if tag := tagOf(o); tag != "" && !slices.Contains(tags, tag) {
+			unknown = append(unknown, fmt.Sprintf("%q (objective on %s)", tag, o.Metric))
+		}
 	}
-	return append(slices.Clone(tags[:few]), fmt.Sprintf("and %d more", len(tags)-few))
+	if len(unknown) == 0 {
+		return nil
+	}
+	return errorf(ReasonInvalidObjective, "spec.objectives: no case carries the tag %s: the golden set has %s", strings.Join(unknown, ", nor "), tagList(tags))
+}
+
+// tagList says which tags there are, the first few of many.
+func tagList(tags []string) string {
+	const few = 12
+	switch n := len(tags); {
+	case n == 0:
+		return "no tags"
+	case n > few:
+		return fmt.Sprintf("the tags %s and %d more", strings.Join(tags[:few], ", "), n-few)
+	}
+	return "the tags " + strings.Join(tags, ", ")
 }
 
 func goldenFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source, d Deps) ([]golden.File, error) {
@@ -74,7 +74,7 @@ func goldenFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source, d Deps)
 	case g.ConfigMapRef != nil:
 		cm, err := src.ConfigMap(ctx, g.ConfigMapRef.Name)
 		if apierrors.IsNotFound(err) {
-			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of spec.goldenSet.configMapRef does not exist in namespace %q: create it, the suite goes on by itself", g.ConfigMapRef.Name, s.Namespace)
+			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of spec.goldenSet.configMapRef does not exist in namespace %q: create it", g.ConfigMapRef.Name, s.Namespace)
 		}
 		if err != nil {
 			return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("read ConfigMap %s: %w", g.ConfigMapRef.Name, err))
@@ -101,7 +101,7 @@ func selectedFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source) ([]go
 		return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("list ConfigMaps: %w", err))
 	}
 	if len(cms) == 0 {
-		return nil, errorf(ReasonGoldenSetNotFound, "no ConfigMap in namespace %q matches spec.goldenSet.configMapSelector %q: label one, the suite goes on by itself", s.Namespace, selector)
+		return nil, errorf(ReasonGoldenSetNotFound, "no ConfigMap in namespace %q matches spec.goldenSet.configMapSelector %q: give one these labels", s.Namespace, selector)
 	}
 	var files []golden.File
 	for i := range cms {
@@ -119,14 +119,14 @@ func filesOf(cm *corev1.ConfigMap, key string, qualified bool) ([]golden.File, e
 	keys := slices.Sorted(maps.Keys(cm.Data))
 	keys = append(keys, slices.Collect(maps.Keys(cm.BinaryData))...)
 	slices.Sort(keys)
+	if len(keys) == 0 {
+		return nil, errorf(ReasonGoldenSetInvalid, "the ConfigMap %q is empty: give it a key such as %s", cm.Name, cmp.Or(key, "golden.yaml"))
+	}
 	if key != "" {
 		if !slices.Contains(keys, key) {
-			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q has no key %q: it has %v", cm.Name, key, keys)
+			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of spec.goldenSet.configMapRef has no key %q: it has %s; name one of these, or leave key out to read all", cm.Name, key, strings.Join(keys, ", "))
 		}
 		keys = []string{key}
-	}
-	if len(keys) == 0 {
-		return nil, errorf(ReasonGoldenSetInvalid, "the ConfigMap %q is empty: give it a key such as golden.yaml", cm.Name)
 	}
 	files := make([]golden.File, len(keys))
 	for i, k := range keys {
@@ -141,67 +141,4 @@ func filesOf(cm *corev1.ConfigMap, key string, qualified bool) ([]golden.File, e
 		files[i] = golden.File{Name: name, Data: data}
 	}
 	return files, nil
-}
-
-// fetchGolden gets the file and holds it to its digest.
-func fetchGolden(ctx context.Context, src *v1alpha1.GoldenHTTPSource, client *http.Client) ([]golden.File, error) {
-	if client == nil {
-		client = &http.Client{}
-	}
-	bounded := *client
-	bounded.CheckRedirect = sameHostRedirects
-	ctx, cancel := context.WithTimeout(ctx, goldenTimeout)
-	defer cancel()
-
-	u, err := url.Parse(src.URL)
-	if err != nil {
-		return nil, errorf(ReasonGoldenSetInvalid, "spec.goldenSet.http.url is no URL: write it as https://host/path")
-	}
-	where := u.Host + u.Path
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, src.URL, nil)
-	if err != nil {
-		return nil, errorf(ReasonGoldenSetInvalid, "spec.goldenSet.http.url is no URL: write it as https://host/path")
-	}
-	resp, err := bounded.Do(req)
-	if err != nil {
-		// The URL in a *url.Error may carry a signed query.
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err
-		}
-		return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("fetch the golden set from %s: %w", where, err))
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("fetch the golden set from %s: the server answered %s", where, resp.Status))
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxGoldenBytes+1))
-	if err != nil {
-		return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("fetch the golden set from %s: %w", where, err))
-	}
-	if len(data) > maxGoldenBytes {
-		return nil, errorf(ReasonGoldenSetInvalid, "the golden set at %s is over 64 MiB: split it or compress it with gzip", where)
-	}
-	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); !strings.EqualFold(got, src.SHA256) {
-		return nil, errorf(ReasonGoldenSetInvalid, "the golden set at %s has the SHA-256 %s, but spec.goldenSet.http.sha256 pins %s: if the change is meant, write the new digest there", where, got, src.SHA256)
-	}
-	return []golden.File{{Name: path.Base(u.Path), Data: data}}, nil
-}
-
-func sameHostRedirects(req *http.Request, via []*http.Request) error {
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("stopped after %d redirects", maxRedirects)
-	}
-	if req.URL.Host != via[0].URL.Host {
-		return fmt.Errorf("the server redirects to another host, %s: use that URL itself if you trust it", req.URL.Host)
-	}
-	if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return errors.New("the server redirects from https to http")
-	}
-	return nil
-}
-
-func outage(reason string, err error) *Error {
-	return &Error{Reason: reason, Message: err.Error(), Transient: true, Err: err}
 }

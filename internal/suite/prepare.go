@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
@@ -81,7 +82,7 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	}
 	cases := set.WithTags(o.Tags)
 	if len(cases.Cases) == 0 {
-		return nil, errorf(ReasonNoCases, "no case of the golden set carries one of the run's tags %v: the golden set has the tags %v", o.Tags, firstFew(set.Tags()))
+		return nil, errorf(ReasonNoCases, "no case of the golden set carries one of the run's tags (%s): the golden set has %s", strings.Join(o.Tags, ", "), tagList(set.Tags()))
 	}
 
 	topK := int(s.Spec.Retriever.TopK)
@@ -101,8 +102,11 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	if cfg.Program, err = compile(s); err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.%w", err)
 	}
+	if err := cfg.Program.CheckTopK(topK); err != nil {
+		return nil, errorf(ReasonTopKTooLarge, "the run's own topK is too large: %w", err)
+	}
 	if cfg.Params, err = params(s); err != nil {
-		return nil, err
+		return nil, errorf(ReasonInvalidMapping, "spec.%w", err)
 	}
 	if perSecond := int(s.Spec.Retriever.RequestsPerSecond); perSecond > 0 && d.Limits != nil {
 		cfg.Limiter = d.Limits.For(s.Namespace, url, perSecond)
@@ -110,7 +114,7 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	cfg.Observe = d.Observe
 	client, err := retriever.New(cfg)
 	if err != nil {
-		return nil, errorf(ReasonInvalidMapping, "spec.retriever: %w", err)
+		return nil, errorf(ReasonInvalidMapping, "spec.retriever.%w", err)
 	}
 
 	revision := o.Revision
@@ -134,20 +138,26 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 }
 
 // Calls is how many HTTP calls a run over these cases makes, before retries:
-// one for each case that retrieval metrics run over, one more for its vector,
-// and the warm-up.
+// one for each case that retrieval metrics run over, the warm-up, which asks
+// some of these cases once more, and one for the vector of each question.
 func Calls(s *v1alpha1.EvalSuite, cases *golden.Set) int64 {
-	var calls int64
+	var due int64
+	questions := map[string]bool{}
 	for i := range cases.Cases {
-		if cases.Cases[i].Due() {
-			calls++
+		if c := &cases.Cases[i]; c.Due() {
+			due++
+			questions[c.Question] = true
 		}
 	}
-	if s.Spec.Retriever.WarmupRequests != nil {
-		calls += int64(*s.Spec.Retriever.WarmupRequests)
+	if due == 0 {
+		return 0
 	}
-	if s.Spec.Retriever.Embedding != nil {
-		calls *= 2
+	calls := due
+	if w := s.Spec.Retriever.WarmupRequests; w != nil {
+		calls += int64(*w)
+	}
+	if program, err := compile(s); err == nil && program.UsesVector() {
+		calls += int64(len(questions))
 	}
 	return calls
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -32,9 +33,17 @@ const (
 	ReasonGoldenSetNotFound   = "GoldenSetNotFound"
 	ReasonGoldenSetUnreadable = "GoldenSetUnreadable"
 	ReasonSecretNotFound      = "SecretNotFound"
+	ReasonSecretInvalid       = "SecretInvalid"
+	ReasonSecretUnreadable    = "SecretUnreadable"
 	ReasonConfigMapNotFound   = "ConfigMapNotFound"
-	ReasonEndpointUnknown     = "EndpointUnknown"
-	ReasonNoCases             = "NoCases"
+	ReasonConfigMapUnreadable = "ConfigMapUnreadable"
+)
+
+// Reasons of an Error that is the run's own: its suite is fine.
+const (
+	ReasonEndpointUnknown = "EndpointUnknown"
+	ReasonNoCases         = "NoCases"
+	ReasonTopKTooLarge    = "TopKTooLarge"
 )
 
 // Error is a suite that cannot be run as it stands. Its message says what to do.
@@ -65,6 +74,33 @@ func AsError(err error) (*Error, bool) {
 func errorf(reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+func outage(reason string, err error) *Error {
+	return &Error{Reason: reason, Message: err.Error(), Transient: true, Err: err}
+}
+
+// join makes one error of many: everybody's message, and the reason of the
+// first mistake, for an outage beside it ends by itself.
+func join(found []*Error) error {
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return found[0]
+	}
+	first := max(0, slices.IndexFunc(found, func(e *Error) bool { return !e.Transient }))
+	messages := make([]string, len(found))
+	causes := make([]error, len(found))
+	for i, e := range found {
+		messages[i], causes[i] = e.Message, e
+	}
+	return &Error{
+		Reason:    found[first].Reason,
+		Message:   strings.Join(messages, "; "),
+		Transient: found[first].Transient,
+		Err:       errors.Join(causes...),
+	}
 }
 
 // Source reads the objects of the suite's namespace. What is not there is an
@@ -173,7 +209,7 @@ func Cutoffs(s *v1alpha1.Scoring, topK int) (ks []int, primary int) {
 // PrimaryMetric is the name of the headline hit rate.
 func PrimaryMetric(primaryK int) string { return "hit_rate@" + strconv.Itoa(primaryK) }
 
-// Endpoint gives the URL that a run with this endpoint asks.
+// endpointURL gives the URL that a run with this endpoint asks.
 func endpointURL(s *v1alpha1.EvalSuite, name string) (string, error) {
 	if name == "" {
 		return s.Spec.Retriever.URL, nil
@@ -188,5 +224,5 @@ func endpointURL(s *v1alpha1.EvalSuite, name string) (string, error) {
 	if len(known) == 0 {
 		return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it names none; add it to spec.endpoints", s.Name, name)
 	}
-	return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it has %v; use one of these or add it to spec.endpoints", s.Name, name, known)
+	return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it has %s; use one of these or add it to spec.endpoints", s.Name, name, strings.Join(known, ", "))
 }
