@@ -32,7 +32,8 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Show Assay at work on a control plane of its own, until Ctrl-C (ONCE=1: until the first verdict).
-	go run ./hack/demo $(if $(ONCE),-once)
+	@go build -o bin/demo ./hack/demo
+	@exec bin/demo $(if $(ONCE),-once) # not by go run, which passes no signal on
 
 .PHONY: build
 build: ## Build bin/assay, static.

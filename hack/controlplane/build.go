@@ -22,7 +22,7 @@ type builder struct {
 
 // build builds what of the names is missing, one after the other.
 func (b builder) build(ctx context.Context, names []string) error {
-	unlock, err := b.store.lock(func() { b.say("another build into %s is going on, waiting for it", b.store.dir) })
+	unlock, err := b.store.lock(ctx, func() { b.say("another build into %s is going on, waiting for it", b.store.dir) })
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func TestStamp(t *testing.T) {
 // Two builds at once would write one file.
 func TestOneBuildAtATime(t *testing.T) {
 	s := filled(t)
-	unlock, err := s.lock(func() { t.Error("waited for nobody") })
+	unlock, err := s.lock(t.Context(), func() { t.Error("waited for nobody") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,6 +251,21 @@ func TestOneBuildAtATime(t *testing.T) {
 	unlock()
 	if err := <-done; err != nil {
 		t.Errorf("the one who waited: %v", err)
+	}
+}
+
+// A build may take minutes; who waits for it can leave.
+func TestAnInterruptEndsTheWait(t *testing.T) {
+	s := filled(t)
+	unlock, err := s.lock(t.Context(), func() { t.Error("waited for nobody") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, interrupt := context.WithCancel(t.Context())
+	b := builder{store: s, say: func(string, ...any) { interrupt() }, output: os.Stderr}
+	if err := b.build(ctx, []string{"etcd"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("build: %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (s store) refusedSince(earliest time.Time) bool {
 func (s store) refusal() string { return filepath.Join(s.dir, ".envtest-refused") }
 
 // lock keeps others out of the store while a build goes on.
-func (s store) lock(wait func()) (unlock func(), err error) {
+func (s store) lock(ctx context.Context, wait func()) (unlock func(), err error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s store) lock(wait func()) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(file, wait); err != nil {
+	if err := flock(ctx, file, wait); err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("locking %s: %w", file.Name(), err)
 	}

@@ -25,27 +25,45 @@ func main() {
 	logf.SetLogger(logr.Discard()) // envtest's own talk is not part of the show
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	err := run(ctx, *once)
-	stop()
 	switch {
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil && !errors.Is(err, errCleanup):
 		say("stopped")
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "demo:", err)
+		stop()
 		os.Exit(1)
 	}
 }
 
+// errCleanup is an error at the end, which a demo that is stopped reports too.
+var errCleanup = errors.New("clean up")
+
+func cleanup(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errCleanup, err)
+}
+
 func run(ctx context.Context, once bool) (err error) {
-	assets, err := controlPlane(ctx)
-	if err != nil {
+	if err := portIsFree(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "assay-demo-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, cleanup(os.RemoveAll(dir))) }()
+	// What the tools leave behind when they are stopped halfway goes with it.
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	assets, err := controlPlane(ctx)
+	if err != nil {
+		return err
+	}
 
 	assay := filepath.Join("bin", "assay")
 	say("building %s", assay)
@@ -59,10 +77,12 @@ func run(ctx context.Context, once bool) (err error) {
 		CRDDirectoryPaths:     []string{filepath.Join("config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
+	// Without a network, kube-apiserver finds no address to advertise; nobody uses it.
+	server.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1")
 	if _, err := server.Start(); err != nil {
 		return fmt.Errorf("start the control plane: %w", errors.Join(err, server.Stop()))
 	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+	defer func() { err = errors.Join(err, cleanup(server.Stop())) }()
 	d := &demo{
 		assay:      assay,
 		kubectl:    filepath.Join(assets, "kubectl"),

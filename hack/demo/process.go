@@ -29,12 +29,14 @@ func controlPlane(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// command is a command whose words go where the demo's go, and which is asked
-// to stop when the demo is.
+// command is a command whose words go where the demo's go. It has a group of
+// its own, all of which is interrupted when the demo is: make and go run wait
+// for what they started, and pass nothing on.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = stopTimeout
 	return cmd
 }

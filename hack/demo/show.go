@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -107,6 +108,16 @@ func (d *demo) startAll(ctx context.Context) error {
 		return err
 	}
 	return d.until(ctx, "the start of the operator", time.Minute, answers("http://"+probes+"/readyz"))
+}
+
+// portIsFree checks that nobody listens where the sample retriever will: they
+// would answer in its place, for the suite asks there and nowhere else.
+func portIsFree() error {
+	l, err := net.Listen("tcp", retriever)
+	if err != nil {
+		return fmt.Errorf("the quickstart suite asks at %s, which must be free: end what listens there: %w", retriever, err)
+	}
+	return l.Close()
 }
 
 // answers checks that a URL answers with 200.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,7 +62,8 @@ func decodeStrict(doc *document, into any) []Problem {
 	var problems []Problem
 	for _, err := range strict {
 		path := ""
-		if fieldError, ok := err.(kjson.FieldError); ok {
+		var fieldError kjson.FieldError
+		if errors.As(err, &fieldError) {
 			path = fieldError.FieldPath()
 		}
 		problems = append(problems, doc.problem(path, "unknown field"))

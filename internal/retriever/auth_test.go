@@ -280,8 +280,9 @@ func TestClean(t *testing.T) {
 
 func FuzzClean(f *testing.F) {
 	f.Add("key=s3cret", "s3cret", 5, true)
+	mark := redacted + "…" // a secret that is part of it shows wherever another was taken out
 	f.Fuzz(func(t *testing.T, text, secret string, limit int, cut bool) {
-		if limit < 0 || limit > 1000 || secret == "" || strings.Contains(redacted+"…", secret) {
+		if limit < 0 || limit > 1000 || secret == "" || strings.Contains(mark, secret) {
 			return
 		}
 		got := newRedactor([]string{secret}).clean(text, limit, cut)

@@ -191,8 +191,9 @@ func (s *scanner) unescape(inside []byte) (string, bool) {
 	for {
 		i := bytes.IndexByte(inside, '\\')
 		if i < 0 {
-			s.scratch = append(text, inside...)
-			return string(s.scratch), true
+			text = append(text, inside...)
+			s.scratch = text
+			return string(text), true
 		}
 		text = append(text, inside[:i]...)
 		escape := inside[i+1]

@@ -213,7 +213,7 @@ func TestRateLimit(t *testing.T) {
 	// Retries count as well.
 	synctest.Test(t, func(t *testing.T) {
 		client, s := play(t, []step{{status: 503}}, retries(2), func(c *Config) { c.Limiter = rate.NewLimiter(.1, 1) })
-		fail(t, client)
+		expect(t, fail(t, client), HTTPError, 3)
 		within(t, s.asked, [2]float64{9.99, 10.01}, [2]float64{9.99, 10.01})
 	})
 	synctest.Test(t, func(t *testing.T) {

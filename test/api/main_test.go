@@ -48,6 +48,8 @@ func run(m *testing.M) (code int, err error) {
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
+	// Without a network, kube-apiserver finds no address to advertise; nobody uses it.
+	server.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1")
 	config, err = server.Start()
 	if err != nil {
 		return 0, fmt.Errorf("starting the API server with the CRDs: %w", err)

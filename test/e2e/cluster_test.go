@@ -65,6 +65,8 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratchDir)) }()
 	server := &envtest.Environment{}
+	// Without a network, kube-apiserver finds no address to advertise; nobody uses it.
+	server.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1")
 	if config, err = server.Start(); err != nil {
 		return 0, fmt.Errorf("start the control plane: %w", errors.Join(err, server.Stop()))
 	}
