@@ -354,3 +354,18 @@ func TestMinor(t *testing.T) {
 		}
 	}
 }
+
+func TestARelativeFolderIsMadeAbsolute(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("assets", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("assets", "etcd"), []byte("#!"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err := finder{set: "assets"}.find(t.Context(), []string{"etcd"})
+	if err != nil || !filepath.IsAbs(got) {
+		t.Errorf("find gave %q, %v, want an absolute path: tests run in their own folders", got, err)
+	}
+}

@@ -35,7 +35,7 @@ func (f finder) find(ctx context.Context, names []string) (string, error) {
 		if missing := missingIn(f.set, names); len(missing) > 0 {
 			return "", fmt.Errorf("KUBEBUILDER_ASSETS is %s, which lacks %s: add what is missing, or unset it to have the binaries built", f.set, strings.Join(missing, ", "))
 		}
-		return f.set, nil
+		return filepath.Abs(f.set) // tests run in their own folders
 	}
 	missing := f.store.missing(names)
 	if len(missing) == 0 {
