@@ -32,12 +32,24 @@ type progress struct {
 	failed int
 }
 
+// maxBarName is how much of a suite's name stands beside the bar: a line that a
+// terminal has to break is drawn again below itself.
+const maxBarName = 24
+
 func newProgress(w io.Writer, name string, total int) *progress {
-	p := &progress{name: name}
+	p := &progress{name: barName(name)}
 	if _, terminal := terminalWidth(w); terminal {
-		p.bar = newBar(w, name, total)
+		p.bar = newBar(w, p.name, total)
 	}
 	return p
+}
+
+// barName cuts the name of a suite, which is ASCII, to what fits.
+func barName(name string) string {
+	if len(name) <= maxBarName {
+		return name
+	}
+	return name[:maxBarName-1] + "…"
 }
 
 func newBar(w io.Writer, name string, total int) *progressbar.ProgressBar {

@@ -34,3 +34,15 @@ func TestProgressStaysOffFilesAndPipes(t *testing.T) {
 		t.Errorf("wrote %q where there is no terminal", out.String())
 	}
 }
+
+func TestBarName(t *testing.T) {
+	for name, want := range map[string]string{
+		"docs-bot":                   "docs-bot",
+		"a-name-of-24-characters-":   "a-name-of-24-characters-",
+		"a-name-of-more-characters-": "a-name-of-more-characte…",
+	} {
+		if got := barName(name); got != want {
+			t.Errorf("barName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -294,7 +296,7 @@ func TestRunAsksWhatTheFlagsSay(t *testing.T) {
 		t.Errorf("%d calls to the suite's own URL, %d to canary with topK %d; want 0, 2 and 7", own.calls.Load(), canary.calls.Load(), canary.topK)
 	}
 	assay(t, "", "run", "-f", path, "--endpoint", "preview").want(t, 3, "", `no endpoint "preview"`)
-	assay(t, "", "run", "-f", path, "--tags", "smoke").want(t, 3, "", "howto korean")
+	assay(t, "", "run", "-f", path, "--tags", "smoke").want(t, 3, "", "howto, korean")
 }
 
 func TestRunPicksTheSuite(t *testing.T) {
@@ -371,7 +373,7 @@ func TestRunRefusesBadManifests(t *testing.T) {
 		{"CEL rule", suiteYAML(s.URL, "timeZone: Asia/Seoul"), "timeZone has no meaning without schedule"},
 		{"schedule", suiteYAML(s.URL, "schedule: every day") + goldenYAML, "spec.schedule"},
 		{"several", suiteYAML(s.URL, "answer: {}", "judge: {}"), "error: 2 problems in the manifests:\nsuite.yaml:10: "},
-		{"no ConfigMap", suiteYAML(s.URL), `ConfigMap "golden" is not in the files: add its manifest with -f`},
+		{"no ConfigMap", suiteYAML(s.URL), `ConfigMap "golden" is not in the files: add its manifest with -f; a golden set as it stands is given with --golden`},
 		{"ConfigMap of another namespace", suiteYAML(s.URL) + strings.Replace(goldenYAML, "{name: golden}", "{name: golden, namespace: dev}", 1),
 			`ConfigMap "golden" stands in the files for namespace dev only, and the suite is in namespace rag`},
 		{"a tag that no case carries", suiteYAML(s.URL, `objectives: [{metric: mrr, tag: smoke, min: "0.1"}]`) + goldenYAML, `no case carries the tag "smoke"`},
@@ -431,6 +433,41 @@ func TestInterruptKeepsWhatWasScored(t *testing.T) {
 	got := assay(t, "", "run", "-f", path)
 	got.want(t, 2, "docs-bot: Inconclusive (Canceled)\nthe run was interrupted when 1 of 3 cases were done\n", "")
 	got.want(t, 2, "OUTCOMES  Scored 1, not asked 2\n", "")
+}
+
+// TestMain lets the test binary be the command line of another process.
+func TestMain(m *testing.M) {
+	if os.Getenv("ASSAY_TEST_EXECUTE") != "" {
+		os.Exit(Execute())
+	}
+	os.Exit(m.Run())
+}
+
+// TestInterruptWhileReading: with nothing scored there is nothing to print, and
+// the first Ctrl-C ends a command that waits for its manifests.
+func TestInterruptWhileReading(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "run", "-f", "-")
+	cmd.Env = append(os.Environ(), "ASSAY_TEST_EXECUTE=1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// More than a pipe holds: once it is written, the command is reading.
+	if _, err := stdin.Write(bytes.Repeat([]byte("# a comment\n"), 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("the command ended with %v, want by the interrupt", cmd.ProcessState)
+	}
 }
 
 func TestByFamily(t *testing.T) {

@@ -98,6 +98,11 @@ func (r *reader) csvProblem(err error) {
 
 // header reads the first row.
 func (r *reader) header(cr *csv.Reader, row []string) ([]column, bool) {
+	if len(row) > maxColumns {
+		line, _ := cr.FieldPos(0)
+		r.problem(line, "", "the first row has %d columns, the limit is %d: leave out those that are no field of a case", len(row), maxColumns)
+		return nil, false
+	}
 	columns := make([]column, len(row))
 	ok, asks := true, false
 	for i, cell := range row {
@@ -148,6 +153,9 @@ func (r *reader) cell(c column, cell string, line int) node {
 		for part := range strings.SplitSeq(cell, ";") {
 			n.text = strings.TrimSpace(part)
 			l.items = append(l.items, n)
+			if len(l.items) > maxRelevant { // which is too many of either
+				break
+			}
 		}
 		return l
 	case fieldAnswerable:

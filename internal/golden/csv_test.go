@@ -32,6 +32,28 @@ func TestCSVCells(t *testing.T) {
 	}
 }
 
+// TestListsWithinText: a list in a spelling that is not this format's would
+// otherwise be an id that no retriever returns, and a score of 0.
+func TestListsWithinText(t *testing.T) {
+	set := mustRead(t,
+		file("f.csv", "id,question,relevant,tags",
+			`a,q,"[""x.md"", ""y.md""]",`,
+			`b,q,"['x.md', 'y.md']","['t', 'u']"`,
+			`c,q,[slug]/x.md;[1],`),
+		file("g.yaml", `- {id: d, question: q, relevant: "['x.md']"}`))
+	want := []string{
+		`f.csv:2: case "a": relevant: looks like a list, and is taken as one text: write every item by itself, in CSV and TSV as a;b (also: b)`,
+		`f.csv:3: case "b": tags: looks like a list, and is taken as one text: write every item by itself, in CSV and TSV as a;b`,
+		`g.yaml:1: case "d": relevant: looks like a list, and is taken as one text: write every item by itself, in CSV and TSV as a;b`,
+	}
+	if diff := cmp.Diff(want, lines(set.Warnings)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Relevant{{"['x.md', 'y.md']", 1}}, set.Cases[1].Relevant); diff != "" {
+		t.Errorf("an id is not taken as it stands:\n%s", diff)
+	}
+}
+
 func TestTSVKeepsCommas(t *testing.T) {
 	c := mustRead(t, file("f.tsv", "qid\tquestion\trelevant", "a\tone, two\tx;y")).Cases[0]
 	if c.Question != "one, two" || len(c.Relevant) != 2 {

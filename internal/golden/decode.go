@@ -197,7 +197,17 @@ func (d *caseDecoder) relevantItem(name string, i int, v *node) (r Relevant, ok 
 		d.r.problem(id.line, label(), "is an id of %d bytes, the limit is %d", len(r.ID), maxIDBytes)
 		return r, false
 	}
+	d.warnOfList(id.line, name, r.ID)
 	return r, ok
+}
+
+// warnOfList warns of a text that is a list to whoever wrote it: pandas writes
+// one into a cell as ['a', 'b']. It is taken as it stands, and matches nothing.
+func (d *caseDecoder) warnOfList(line int, field, value string) {
+	value = strings.TrimSpace(value)
+	if strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") && strings.ContainsAny(value, `"',`) {
+		d.warn(line, field, "looks like a list, and is taken as one text: write every item by itself, in CSV and TSV as a;b")
+	}
 }
 
 // grade reads a grade; one that is null keeps the default.
@@ -250,6 +260,7 @@ func (d *caseDecoder) tags(k key, v *node) {
 		case utf8.RuneCountInString(tag) > maxTagChars:
 			d.r.problem(items[i].line, k.name, "has a tag of %d characters, the limit is %d: %s", utf8.RuneCountInString(tag), maxTagChars, quote(tag))
 		default:
+			d.warnOfList(items[i].line, k.name, tag)
 			d.c.Tags = append(d.c.Tags, norm.NFC.String(tag))
 		}
 	}
@@ -322,8 +333,8 @@ func (d *caseDecoder) check(n *node) {
 	case strings.TrimSpace(d.c.Question) == "":
 		d.emptyQuestion(n, asked)
 	}
-	if len(d.c.Relevant) == 0 && d.c.ReferenceAnswer == "" && d.c.Answerable {
-		d.warn(n.line, "", "has neither a relevant id nor a reference answer: it can only be judged for groundedness, or not at all")
+	if len(d.c.Relevant) == 0 && d.c.Answerable {
+		d.warn(n.line, "", "has no relevant id, and is not asked: write the ids that answer it, or answerable: false where none does")
 	}
 }
 

@@ -74,10 +74,21 @@ func checkJSON(data []byte) (offset int, err error) {
 // encoding/json gives no lines, drops repeated keys and turns half a surrogate
 // pair into U+FFFD, all without a word.
 type jsonWalker struct {
-	r    *reader
-	data []byte
-	pos  int
-	line int
+	r      *reader
+	data   []byte
+	pos    int
+	line   int
+	values int // of the case that is read
+}
+
+// room counts a value of the case, and says whether the case may have it. One
+// with too many is read to its end, without keeping more.
+func (w *jsonWalker) room() bool {
+	w.values++
+	if w.values == maxValues+1 {
+		w.r.problem(w.line, w.r.caseField, "brings the case to more than 100,000 values: keep only what is asked and expected")
+	}
+	return w.values <= maxValues
 }
 
 // space goes to the next byte that is no white space.
@@ -164,6 +175,9 @@ func (w *jsonWalker) key() key {
 // value reads the value that starts here; depth is 0 for a case.
 func (w *jsonWalker) value(depth int) node {
 	n := node{line: w.line}
+	if depth == 0 {
+		w.values = 0
+	}
 	switch w.data[w.pos] {
 	case '{':
 		b := objectBuilder{n: n}
@@ -174,15 +188,18 @@ func (w *jsonWalker) value(depth int) node {
 			if depth == 0 {
 				w.r.caseField = k.name
 			}
-			v := w.value(depth + 1)
-			w.r.addOnce(&b, k, v, depth == 0)
+			if v := w.value(depth + 1); w.room() {
+				w.r.addOnce(&b, k, v, depth == 0)
+			}
 		}
 		return b.n
 	case '[':
 		n.kind = list
 		w.pos++
 		for w.next(']') {
-			n.items = append(n.items, w.value(depth+1))
+			if v := w.value(depth + 1); w.room() {
+				n.items = append(n.items, v)
+			}
 		}
 		return n
 	case '"':

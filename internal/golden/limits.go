@@ -20,6 +20,13 @@ const (
 	maxMetadataBytes  = 64 << 10
 	// maxDepth bounds the nesting of metadata.
 	maxDepth = 32
+	// maxValues bounds the values of one case, lists and maps and what is in them;
+	// the limits above leave room for fewer.
+	maxValues  = 100_000
+	maxColumns = 1_000
+	// maxYAMLMarks bounds the values of a YAML file before the library reads it,
+	// which takes some 400 bytes a value. A set of 100,000 cases has about a million.
+	maxYAMLMarks = 4_000_000
 
 	// maxProblems bounds how many problems are kept; the rest are counted.
 	maxProblems = 1_000

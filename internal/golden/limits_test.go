@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -91,13 +92,51 @@ func TestTooManyCases(t *testing.T) {
 		"f.csv":   "id,question\n" + strings.Repeat("a,\n", maxCases+5),
 	} {
 		_, err := Read(File{name, []byte(data)})
-		if got := err.(*Error).Total; name != "f.csv" && got != maxCases+1 {
-			t.Errorf("%s: %d problems, want one a case and that they are too many", name, got)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: error %v is a %T, want *Error", name, err, err)
 		}
-		if e := err.(*Error); len(e.Problems) != maxProblems {
+		if name != "f.csv" && e.Total != maxCases+1 {
+			t.Errorf("%s: %d problems, want one a case and that they are too many", name, e.Total)
+		}
+		if len(e.Problems) != maxProblems {
 			t.Errorf("%s: %d problems kept, want %d", name, len(e.Problems), maxProblems)
 		}
 	}
+}
+
+// TestManyValues: what a few kilobytes of gzip unpack to must not take gigabytes
+// to look at.
+func TestManyValues(t *testing.T) {
+	ones := func(n int) string { return strings.TrimSuffix(strings.Repeat("1,", n), ",") }
+	cell := func(n int) string { return strings.TrimSuffix(strings.Repeat("x;", n), ";") }
+	for name, tt := range map[string]struct {
+		file File
+		want string
+	}{
+		"JSON": {file("f.json", `[{"id": "a", "question": "q", "extra": [`+ones(maxValues)+`]}]`),
+			`f.json:1: case "a": extra: brings the case to more than 100,000 values: keep only what is asked and expected`},
+		"JSON beside cases": {file("f.json", `{"extra": [`+ones(maxValues+1)+`], "cases": [{"id": "a", "question": "q"}]}`),
+			`f.json:1: extra: brings the case to more than 100,000 values: keep only what is asked and expected`},
+		"JSON in a cell": {file("f.csv", "id,question,history", `a,q,"[`+ones(maxValues+1)+`]"`),
+			`f.csv:2: case "a": history: brings the case to more than 100,000 values: keep only what is asked and expected`},
+		"a list in a cell": {file("f.csv", "id,question,relevant", "a,q,"+cell(50_000)),
+			`f.csv:2: case "a": relevant: has 10001 ids, the limit is 10000: keep the most relevant ones`},
+		"columns": {file("f.csv", "question,"+ones(maxColumns), "q"),
+			`f.csv:1: the first row has 1001 columns, the limit is 1000: leave out those that are no field of a case`},
+		"YAML": {file("f.yaml", "- [", ones(maxYAMLMarks), "]"),
+			`f.yaml: holds more values than are read of YAML, going by its line breaks, commas and brackets: write a case a line in a .jsonl file, which takes far less memory`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lines(problems(t, tt.file)); len(got) == 0 || got[0] != tt.want {
+				t.Errorf("problems %q, the first one not %q", got, tt.want)
+			}
+		})
+	}
+	// The count begins anew with every case.
+	row := `{"question": "q", "id": "%d", "extra": [` + ones(maxValues/2) + `]}`
+	mustRead(t, file("f.jsonl", fmt.Sprintf(row, 1), fmt.Sprintf(row, 2), fmt.Sprintf(row, 3)))
+	mustRead(t, file("f.json", "["+fmt.Sprintf(row, 1)+","+fmt.Sprintf(row, 2)+","+fmt.Sprintf(row, 3)+"]"))
 }
 
 func TestUnpackedSize(t *testing.T) {

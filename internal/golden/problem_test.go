@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,7 +38,10 @@ func TestErrorTextIsBounded(t *testing.T) {
 		{2, 2, 3}, {20, 20, 21}, {21, 21, 22}, {5000, 1000, 22},
 	} {
 		_, err := Read(file("f.jsonl", strings.Split(strings.Repeat("{}\n", tt.cases), "\n")...))
-		e := err.(*Error)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%d problems: error %v is a %T, want *Error", tt.cases, err, err)
+		}
 		if e.Total != tt.cases || len(e.Problems) != tt.kept {
 			t.Errorf("%d problems: Total %d, %d kept", tt.cases, e.Total, len(e.Problems))
 		}

@@ -11,6 +11,10 @@ import (
 
 // readYAML reads a list of cases, or {cases: [...]}.
 func (r *reader) readYAML(data []byte) {
+	if yamlMarks(data) > maxYAMLMarks {
+		r.problem(0, "", "holds more values than are read of YAML, going by its line breaks, commas and brackets: write a case a line in a .jsonl file, which takes far less memory")
+		return
+	}
 	data, r.breaks = hideBreaks(data)
 	root, ok := r.yamlRoot(data)
 	if !ok || root == nil {
@@ -29,6 +33,15 @@ func (r *reader) readYAML(data []byte) {
 	default:
 		r.casesNeeded(root.Line, "")
 	}
+}
+
+// yamlMarks counts what can begin a value. Text has such marks too, so that
+// there are fewer values than this.
+func yamlMarks(data []byte) (n int) {
+	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? ", ": "} {
+		n += bytes.Count(data, []byte(mark))
+	}
+	return n
 }
 
 // yamlRoot parses the one document of a file; nil where it is empty.

@@ -3,6 +3,8 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -221,10 +223,43 @@ func (d *Document) overall() []Metric {
 // notAsked is how many cases the run ended without.
 func (d *Document) notAsked() int { return max(0, d.total-len(d.Cases)) }
 
-// WriteJSON writes the document as indented JSON.
+// WriteJSON writes the document as indented JSON, case by case: encoding/json
+// holds the text of a value until it is whole, and a run may have 100,000 cases.
 func WriteJSON(w io.Writer, d *Document) error {
-	encoder := json.NewEncoder(w)
+	out := bufio.NewWriter(w)
+	head := *d
+	head.Cases = []Case{}
+	text, err := encode(head, "")
+	if err != nil {
+		return err
+	}
+	// Cases are the last field.
+	end := []byte("]\n}")
+	_, _ = out.Write(bytes.TrimSuffix(text, end))
+	for i := range d.Cases {
+		separator := ",\n    "
+		if i == 0 {
+			separator = separator[1:]
+		}
+		if text, err = encode(d.Cases[i], "    "); err != nil {
+			return err
+		}
+		_, _ = out.WriteString(separator)
+		_, _ = out.Write(text)
+	}
+	if len(d.Cases) > 0 {
+		_, _ = out.WriteString("\n  ")
+	}
+	_, _ = out.Write(append(end, '\n'))
+	return out.Flush() // bufio keeps the first error
+}
+
+// encode gives a value as JSON, every line but the first behind the prefix.
+func encode(value any, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(d)
+	encoder.SetIndent(prefix, "  ")
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

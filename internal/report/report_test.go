@@ -150,6 +150,41 @@ func TestJSONKeepsEveryDigit(t *testing.T) {
 	}
 }
 
+// largestWrite keeps how much was written, and the most at a time.
+type largestWrite struct{ total, most int }
+
+func (l *largestWrite) Write(p []byte) (int, error) {
+	l.total, l.most = l.total+len(p), max(l.most, len(p))
+	return len(p), nil
+}
+
+// TestJSONIsNotHeldWhole: the document of a large run is hundreds of megabytes.
+func TestJSONIsNotHeldWhole(t *testing.T) {
+	d := Build(meta(), result(), cases())
+	for len(d.Cases) < 10_000 {
+		d.Cases = append(d.Cases, d.Cases[0])
+	}
+	var w largestWrite
+	if err := WriteJSON(&w, d); err != nil {
+		t.Fatal(err)
+	}
+	if w.total < 1<<20 || w.most > 64<<10 {
+		t.Errorf("%d bytes, up to %d of them at a time", w.total, w.most)
+	}
+}
+
+// TestTableCutsLongTags: a tag may have 128 characters, a terminal has 80 columns.
+func TestTableCutsLongTags(t *testing.T) {
+	r := result()
+	r.Summary.Means = append(r.Summary.Means, score.Mean{Name: score.ErrorRate, Tag: strings.Repeat("태그", 64), Count: 1})
+	out := string(render(t, func(w io.Writer) error { return WriteTable(w, Build(meta(), r, cases()), TableOptions{Width: 80}) }))
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "태그") && (width(line) > 80 || !strings.Contains(line, "…")) {
+			t.Errorf("a line of %d columns: %s", width(line), line)
+		}
+	}
+}
+
 // TestTableHasNoControlCharacters: a question or a message must not reach the
 // terminal as it is.
 func TestTableHasNoControlCharacters(t *testing.T) {
@@ -193,6 +228,15 @@ func TestTableSaysWhatItLeavesOut(t *testing.T) {
 		if !strings.Contains(out, line) {
 			t.Errorf("the table lacks %q:\n%s", line, out)
 		}
+	}
+}
+
+// TestTableEndsWithTheVerdict: it is what stands on the screen at the end.
+func TestTableEndsWithTheVerdict(t *testing.T) {
+	d := Build(meta(), result(failing...), cases())
+	out := string(render(t, func(w io.Writer) error { return WriteTable(w, d, TableOptions{}) }))
+	if want := "\n\ndocs-bot: Failed (ObjectivesMissed)\n" + d.Message + "\n"; !strings.HasSuffix(out, want) {
+		t.Errorf("the table does not end with %q:\n%s", want, out)
 	}
 }
 

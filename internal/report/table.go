@@ -26,6 +26,7 @@ type TableOptions struct {
 const (
 	defaultWidth  = 100
 	minExcerpt    = 20
+	maxNameWidth  = 40
 	maxTableWorst = 10
 	maxTags       = 16
 )
@@ -44,6 +45,7 @@ const (
 type printer struct {
 	w     *bufio.Writer
 	color bool
+	begun bool
 	err   error
 }
 
@@ -55,6 +57,14 @@ func (p *printer) print(text string) {
 
 func (p *printer) printf(format string, args ...any) { p.print(fmt.Sprintf(format, args...)) }
 
+// gap separates what follows from what stands above it, where something does.
+func (p *printer) gap() {
+	if p.begun {
+		p.print("\n")
+	}
+	p.begun = true
+}
+
 func (p *printer) styled(s style, text string) {
 	if !p.color || s == "" || text == "" {
 		p.print(text)
@@ -63,13 +73,25 @@ func (p *printer) styled(s style, text string) {
 	p.print("\x1b[" + string(s) + "m" + text + "\x1b[0m")
 }
 
-// WriteTable writes the run for people: verdict, objectives, metrics with
-// interval and number of cases, tags, worst cases, coverage and outcomes.
+// WriteTable writes the run for people: metrics with interval and number of
+// cases, tags, worst cases, coverage and outcomes, objectives, verdict. What
+// matters most comes last: on a terminal, the first lines have scrolled away.
 func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: o.Color}
 	if o.Width <= 0 {
 		o.Width = defaultWidth
 	}
+	d.tableMetrics(p)
+	d.tableTags(p)
+	d.tableWorst(p, o.Width)
+	facts := &grid{}
+	for _, fact := range d.facts() {
+		facts.add(cell{fact[0], bold}, cell{text: fact[1]})
+	}
+	p.gap()
+	facts.write(p)
+	d.tableObjectives(p)
+	p.gap()
 	p.print(printable(d.Run.Suite))
 	if d.Run.Endpoint != "" {
 		p.print(" at " + printable(d.Run.Endpoint))
@@ -77,16 +99,6 @@ func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 	p.print(": ")
 	p.styled(verdictStyle(d.Verdict), string(d.Verdict))
 	p.printf(" (%s)\n%s\n", d.Reason, printable(d.Message))
-	d.tableObjectives(p)
-	d.tableMetrics(p)
-	d.tableTags(p)
-	d.tableWorst(p, o.Width)
-	p.print("\n")
-	facts := &grid{}
-	for _, fact := range d.facts() {
-		facts.add(cell{fact[0], bold}, cell{text: fact[1]})
-	}
-	facts.write(p)
 	if p.err != nil {
 		return p.err
 	}
@@ -99,7 +111,7 @@ func (d *Document) Headline() string {
 }
 
 func (p *printer) heading(text string) {
-	p.print("\n")
+	p.gap()
 	p.styled(bold, text)
 	p.print("\n")
 }
@@ -131,7 +143,7 @@ func (d *Document) tableMetrics(p *printer) {
 		g.add(plain(m.Name, score.Format(m.Value), interval(m), strconv.Itoa(m.Count))...)
 	}
 	if len(g.rows) > 1 {
-		p.print("\n")
+		p.gap()
 		g.write(p)
 	}
 }
@@ -149,9 +161,10 @@ func (d *Document) tableTags(p *printer) {
 	}
 	g.add(headings(append(head, "CASES")...)...)
 	for _, row := range rows {
+		row[0] = cut(row[0], maxNameWidth)
 		g.add(plain(row...)...)
 	}
-	p.print("\n")
+	p.gap()
 	g.write(p)
 	if more > 0 {
 		p.printf("and %d more tags: -o json has every tag\n", more)
@@ -169,11 +182,11 @@ func (d *Document) tableWorst(p *printer, columns int) {
 	used := [3]int{len("RANK"), len("CASE"), len("OUTCOME")}
 	shown := worst[:min(len(worst), maxTableWorst)]
 	for _, c := range shown {
-		used[1], used[2] = max(used[1], width(cut(printable(c.ID), 40))), max(used[2], width(c.Outcome))
+		used[1], used[2] = max(used[1], width(cut(printable(c.ID), maxNameWidth))), max(used[2], width(c.Outcome))
 	}
 	excerpt := max(minExcerpt, columns-used[0]-used[1]-used[2]-3*columnGap)
 	for _, c := range shown {
-		g.add(plain(rank(c), cut(printable(c.ID), 40), c.Outcome, cut(printable(c.Question), excerpt))...)
+		g.add(plain(rank(c), cut(printable(c.ID), maxNameWidth), c.Outcome, cut(printable(c.Question), excerpt))...)
 	}
 	g.write(p)
 	if more := len(worst) - len(shown); more > 0 {

@@ -145,7 +145,7 @@ func (r *corpusReader) readFile(root *os.Root, name, id string) error {
 	// A link that leads out of the folder or nowhere fails here.
 	info, err := root.Stat(name)
 	if err != nil {
-		r.warn(id, "%v", err)
+		r.warn(id, "%v", reason(err))
 		return nil
 	}
 	if !info.Mode().IsRegular() {
@@ -154,7 +154,7 @@ func (r *corpusReader) readFile(root *os.Root, name, id string) error {
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		r.warn(id, "%v", err)
+		r.warn(id, "%v", reason(err))
 		return nil
 	}
 	defer func() { _ = f.Close() }()
@@ -174,6 +174,15 @@ func (r *corpusReader) readFile(root *os.Root, name, id string) error {
 		r.corpus.documents = append(r.corpus.documents, document{id: id, text: norm.NFC.String(text)})
 	}
 	return nil
+}
+
+// reason is why a file could not be read, without the name of the system call
+// and the path, which the warning gives already.
+func reason(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
 }
 
 // id is the path below the root where it lies there, else the path as given.

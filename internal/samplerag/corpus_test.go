@@ -3,6 +3,7 @@ package samplerag
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,9 @@ func TestWhatIsRead(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"docs/absolute.md", "docs/blank.md", "docs/dangling.md", "docs/large.md", "docs/latin.md", "docs/out.md"}, warned); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if want := "docs/out.md: left out: path escapes from parent"; !slices.Contains(ix.Warnings(), want) {
+		t.Errorf("warnings %q, one of them not %q", ix.Warnings(), want)
 	}
 	hits, err := ix.Search(t.Context(), "secret", 10)
 	if err != nil || len(hits) > 0 {

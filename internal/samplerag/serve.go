@@ -51,7 +51,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	<-served
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
 	if err != nil {
 		return fmt.Errorf("stop serving on %s: %w", l.Addr(), err)
 	}
