@@ -1,0 +1,115 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+const (
+	postgresConns = 8
+	// postgresLock is the advisory lock that one of several operators migrates under.
+	postgresLock = 0x617373_61795f68 // "assay_h"
+)
+
+// postgresWords: keys compare by bytes, as in SQLite, and so does their index,
+// whatever the database's locale is and becomes.
+var postgresWords = strings.NewReplacer(
+	"{{id}}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+	"{{key}}", `TEXT COLLATE "C"`,
+)
+
+func openPostgres(ctx context.Context, dsn string) (*engine, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, badURL(dsn, err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "assay"
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(postgresConns)
+	db.SetMaxIdleConns(postgresConns / 2)
+	db.SetConnMaxLifetime(time.Hour)
+
+	e := postgresEngine(db)
+	if err = db.PingContext(ctx); err == nil {
+		err = migratePostgres(ctx, db)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return e, nil
+}
+
+// badURL says what is wrong with the URL, but nothing that may hold its password,
+// which in a URL that cannot be read may be anywhere.
+func badURL(dsn string, err error) error {
+	want := "the PostgreSQL URL cannot be read: want postgres://user:password@host:5432/database?sslmode=verify-full, with the password's special characters percent-encoded"
+	reason := errors.Unwrap(err)
+	u, parse := url.Parse(dsn)
+	if parse != nil || reason == nil {
+		return errors.New(want)
+	}
+	password, _ := u.User.Password()
+	for _, secret := range []string{password, u.Query().Get("password"), u.Query().Get("sslpassword")} {
+		if secret != "" && (strings.Contains(reason.Error(), secret) || strings.Contains(reason.Error(), url.QueryEscape(secret))) {
+			return errors.New(want)
+		}
+	}
+	// The reason's words, not the error: its chain holds the whole URL.
+	return errors.New(want + ": " + reason.Error())
+}
+
+func migratePostgres(ctx context.Context, db *sql.DB) error {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(postgresLock), lock.WithLockTimeout(1, 60))
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, db, goose.DialectPostgres, postgresWords, goose.WithSessionLocker(locker))
+}
+
+func postgresEngine(db *sql.DB) *engine {
+	return &engine{
+		driver:    "postgres",
+		read:      db,
+		write:     db,
+		text:      func(query string) string { return query },
+		forUpdate: " FOR UPDATE",
+		hasTag:    func(p string) string { return "jsonb_exists(tags::jsonb, " + p + ")" },
+		oneOf:     func(p string) string { return "= ANY(" + p + "::text[])" },
+		list:      func(l []string) (any, error) { return l, nil },
+		insert:    postgresInsert,
+		shrink:    func(context.Context) error { return nil }, // autovacuum does it
+		bytes: func(ctx context.Context) (n int64, err error) {
+			err = db.QueryRowContext(ctx, `SELECT pg_total_relation_size('eval_runs') + pg_total_relation_size('eval_cases') + pg_total_relation_size('eval_retrieved')`).Scan(&n)
+			return n, err
+		},
+		explain: func(err error) error { return err }, // PostgreSQL's own words do
+		close:   db.Close,
+	}
+}
+
+// postgresInsert sends a column as an array: one statement for all rows.
+func postgresInsert(ctx context.Context, tx *sql.Tx, b batch) error {
+	arrays := make([]string, len(b.columns))
+	values := make([]any, len(b.columns))
+	for i, c := range b.columns {
+		arrays[i] = fmt.Sprintf("$%d::%s[]", i+1, c.kind)
+		values[i] = c.array
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO "+b.table+" ("+b.names()+") SELECT * FROM unnest("+strings.Join(arrays, ", ")+")", values...)
+	return err
+}
