@@ -43,6 +43,26 @@ type Plan struct {
 	Timeout time.Duration
 	// WarmupRequests are made, unscored, before the first case.
 	WarmupRequests int
+	// KeepText hands the retrieved texts to observe; they are never kept.
+	KeepText bool
+	// Finished are the cases, by id, that an interrupted process of the same run
+	// has asked already. They are not asked again, unless they have changed since.
+	Finished map[string]Finished
+	// CorpusVersion is what the retriever reported to that process last.
+	CorpusVersion string
+}
+
+// Finished is a case that an interrupted process has asked, as it was kept.
+type Finished struct {
+	// Digest of the case when it was asked.
+	Digest  string
+	Outcome string
+	Message string
+	Rank    int
+	// Metrics by name; nil where the case was not scored.
+	Metrics map[string]float64
+	Latency time.Duration
+	Called  bool
 }
 
 // Stop is the cause to cancel a run's context with, so that the verdict says
@@ -75,9 +95,11 @@ type CaseResult struct {
 	Latency time.Duration
 	// Called is false where no call was made, for the case is not due.
 	Called bool
+	// CorpusVersion that the reply told; empty where it told none.
+	CorpusVersion string
 }
 
-// Retrieved is one scored result, without its text.
+// Retrieved is one scored result.
 type Retrieved struct {
 	// ID that it was compared by: its own, or in unit Document its document's.
 	ID string
@@ -85,6 +107,8 @@ type Retrieved struct {
 	Score *float64
 	// Relevant is true at the first position of a relevant id.
 	Relevant bool
+	// Text as the retriever gave it, where the plan keeps texts.
+	Text string
 }
 
 // WorstCase is one case with a bad result.

@@ -34,13 +34,15 @@ func Run(ctx context.Context, plan Plan, r Retriever, observe func(CaseResult)) 
 
 	workers := make([]*worker, max(1, plan.Parallelism))
 	for i := range workers {
-		workers[i] = &worker{retriever: r, topK: plan.Score.TopK, scorer: scorer.Clone()}
+		workers[i] = &worker{retriever: r, topK: plan.Score.TopK, scorer: scorer.Clone(), keepText: plan.KeepText}
 	}
 	t := newTally(plan, scorer.Metrics())
+	todo := t.resume()
 	for e := range warmup(ctx, workers, plan) {
 		t.calls += int64(e.attempts)
 	}
-	for e := range inParallel(ctx, workers, len(plan.Cases), func(i int) *golden.Case { return &plan.Cases[i] }) {
+	for e := range inParallel(ctx, workers, len(todo), func(i int) *golden.Case { return &plan.Cases[todo[i]] }) {
+		e.index = todo[e.index]
 		t.add(e)
 		if e.asked && observe != nil {
 			observe(e.result)

@@ -52,7 +52,7 @@ func newTally(plan Plan, metrics []score.Metric) *tally {
 		outcomes: map[string]int{},
 	}
 	for i := range plan.Cases {
-		t.scores[i] = score.CaseScore{Tags: plan.Cases[i].Tags, Due: plan.Cases[i].Due()}
+		t.scores[i] = score.CaseScore{Tags: plan.Cases[i].Tags, Due: plan.Cases[i].Due(), Unasked: true}
 	}
 	return t
 }
@@ -68,6 +68,7 @@ func (t *tally) add(e ended) {
 	t.outcomes[r.Outcome]++
 	t.ends[e.index] = end{outcome: r.Outcome, rank: r.Rank}
 	s := &t.scores[e.index]
+	s.Unasked = false
 	s.Values = r.Values
 	s.Latency = r.Latency.Seconds()
 	s.Called = r.Called && hasLatency(r.Outcome)
@@ -76,7 +77,7 @@ func (t *tally) add(e ended) {
 		t.errored++
 		t.fail(e.index, r)
 	}
-	t.sawCorpus(e.corpusVersion)
+	t.sawCorpus(r.CorpusVersion)
 }
 
 // hasLatency says whether a call's duration is one of retrieval. A call that

@@ -16,6 +16,7 @@ type worker struct {
 	retriever Retriever
 	topK      int
 	scorer    *score.Scorer
+	keepText  bool
 
 	// Space that the next case reuses.
 	relevant []score.Relevant
@@ -29,12 +30,13 @@ type ended struct {
 	// asked is false where the run ended while the case was in flight.
 	asked bool
 	// attempts is how many requests it took.
-	attempts      int
-	corpusVersion string
+	attempts int
 }
 
-// ask puts one case to the retriever and scores its list. Nothing of the reply
-// is kept but ids and scores: texts would make the run grow with the corpus.
+// ask puts one case to the retriever and scores its list. Of the reply, ids and
+// scores are taken, and the texts where the plan asks for them: whoever observes
+// the case may hand them on, but nobody here keeps them, for they would make the
+// run grow with the corpus.
 //
 // A case that is not due has nothing that a list could be scored against, so no
 // call is made for it.
@@ -58,7 +60,8 @@ func (w *worker) ask(ctx context.Context, index int, c *golden.Case) (e ended) {
 		e.asked = ctx.Err() == nil
 		return e
 	}
-	e.attempts, e.corpusVersion = reply.Attempts, strings.Clone(reply.CorpusVersion)
+	e.attempts = reply.Attempts
+	e.result.CorpusVersion = strings.Clone(reply.CorpusVersion)
 	e.result.Latency = reply.Latency
 	w.score(&e.result, reply)
 	return e
@@ -93,6 +96,9 @@ func (w *worker) score(r *CaseResult, reply *retriever.Reply) {
 	for i, k := range ranked {
 		// Ids and scores are copied: they may be part of a whole reply.
 		r.Retrieved[i] = Retrieved{ID: strings.Clone(w.scorer.Unit().Identity(w.items[k.Index])), Relevant: k.Relevant}
+		if w.keepText {
+			r.Retrieved[i].Text = strings.Clone(reply.Results[k.Index].Text)
+		}
 		if s := reply.Results[k.Index].Score; s != nil {
 			if scores == nil {
 				scores = make([]float64, len(ranked))

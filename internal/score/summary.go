@@ -12,6 +12,8 @@ type CaseScore struct {
 	// Due says that retrieval metrics run over the case: it is answerable and
 	// has a relevant id.
 	Due bool
+	// Unasked says that the run ended before the case did.
+	Unasked bool
 	// Failed says that a stage failed for it, after retries.
 	Failed bool
 	// Called says that the case has a latency.
@@ -86,7 +88,9 @@ func Summarize(metrics []Metric, cases []CaseScore) Summary {
 		s.Cases[tag] = len(g.members)
 		s.Retrieval[tag] = g.coverage()
 		s.Means = append(s.Means, g.columns()...)
-		s.Means = append(s.Means, g.errorRate())
+		if m, ok := g.errorRate(); ok {
+			s.Means = append(s.Means, m)
+		}
 		if m, ok := g.latency(); ok {
 			s.Means = append(s.Means, m)
 		}
@@ -163,18 +167,25 @@ func (g group) columns() []Mean {
 
 func (m *Mean) bounds(low, high float64) { m.Low, m.High = &low, &high }
 
-// errorRate is over all cases, also those that were never asked.
-func (g group) errorRate() Mean {
-	failed := 0
+// errorRate is over all cases that ended: of one that was never asked, nobody
+// knows whether it would have failed.
+func (g group) errorRate() (Mean, bool) {
+	failed, n := 0, 0
 	for _, i := range g.members {
-		if g.cases[i].Failed {
+		switch {
+		case g.cases[i].Unasked:
+			continue
+		case g.cases[i].Failed:
 			failed++
 		}
+		n++
 	}
-	n := len(g.members)
+	if n == 0 {
+		return Mean{}, false
+	}
 	m := Mean{Name: ErrorRate, Tag: g.tag, Value: float64(failed) / float64(n), Count: n}
 	m.bounds(wilson(m.Value, n))
-	return m
+	return m, true
 }
 
 func (g group) latency() (Mean, bool) {
