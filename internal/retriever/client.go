@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/assay-dev/assay/internal/golden"
@@ -48,6 +49,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	target.limiter, target.observe = cfg.Limiter, cfg.Observe
+	target.mapped = !cfg.Program.plainResults
 	c := &Client{program: cfg.Program, params: params, retriever: target}
 	if cfg.Program.usesVector {
 		if c.embedder, err = newEmbedder(&cfg, secrets); err != nil {
@@ -84,7 +86,7 @@ func (c *Client) Retrieve(ctx context.Context, gc *golden.Case, topK int) (*Repl
 		}
 		q.vector = vector
 	}
-	parameters, body, err := c.program.encode(ctx, q)
+	parameters, body, err := c.encode(ctx, q)
 	if err != nil {
 		return nil, c.retriever.failedMapping(ctx, err)
 	}
@@ -100,6 +102,24 @@ func (c *Client) Retrieve(ctx context.Context, gc *golden.Case, topK int) (*Repl
 	}
 	reply.Latency, reply.Attempts = stats.latency, stats.attempts
 	return reply, nil
+}
+
+// encode makes a question's request, within the time that an attempt may take.
+func (c *Client) encode(ctx context.Context, q *question) (url.Values, []byte, error) {
+	if c.program.plainRequest && c.program.query == nil {
+		return c.program.encode(ctx, q)
+	}
+	if err := mappings.Acquire(ctx, 1); err != nil {
+		return nil, nil, err
+	}
+	defer mappings.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, c.retriever.timeout)
+	defer cancel()
+	parameters, body, err := c.program.encode(ctx, q)
+	if ctx.Err() != nil && err != nil {
+		err = fmt.Errorf("the mappings were not done within %s (retriever.timeoutSeconds): simplify them", c.retriever.timeout)
+	}
+	return parameters, body, err
 }
 
 // Close lets go of the connections that are kept open.
@@ -140,7 +160,7 @@ func newEndpoint(cfg *Config, s settings, secrets *redactor) (*endpoint, error) 
 		timeout:    cmp.Or(cfg.Timeout, defaultTimeout),
 		maxRetries: cfg.MaxRetries,
 		secrets:    secrets.withQuery(u),
-		http:       newHTTPClient(s.tls, cfg.MaxIdle),
+		http:       newHTTPClient(s.tls, cfg.MaxIdle, cmp.Or(cfg.Timeout, defaultTimeout)),
 	}
 	e.header.Set("Accept", "application/json")
 	e.header.Set("User-Agent", cmp.Or(cfg.UserAgent, defaultUserAgent))
@@ -161,11 +181,12 @@ func newEndpoint(cfg *Config, s settings, secrets *redactor) (*endpoint, error) 
 }
 
 // newHTTPClient gives a client with connections of its own, the proxies of the
-// environment, and the redirect rule of checkRedirect.
-func newHTTPClient(config *tls.Config, maxIdle int) *http.Client {
+// environment, and the redirect rule of checkRedirect. The addresses of a host
+// share the timeout, so that one that is silent leaves time for the next.
+func newHTTPClient(config *tls.Config, maxIdle int, timeout time.Duration) *http.Client {
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:           (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          max(maxIdle, 100),
 		MaxIdleConnsPerHost:   max(maxIdle, 2),

@@ -12,10 +12,14 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// checkText says whether a body can be JSON at all: text in UTF-8. A
-// decoder would put U+FFFD where a byte is wrong, and an id would no longer be
+// maxValues bounds the JSON values of a reply: one takes up to 200 bytes when it
+// is decoded, though it may be 3 bytes long.
+const maxValues = 400_000
+
+// checkBody says whether a body can be decoded at all: text in UTF-8, of no more
+// values than there is memory for. A decoder would put U+FFFD where a byte is wrong, and an id would no longer be
 // the one that was meant.
-func checkText(body []byte) ([]byte, error) {
+func checkBody(body []byte) ([]byte, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, errors.New("the body is empty")
@@ -23,7 +27,36 @@ func checkText(body []byte) ([]byte, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("the body is not UTF-8")
 	}
+	// No value takes less than two bytes.
+	if len(body) > 2*maxValues && hasManyValues(body) {
+		return nil, fmt.Errorf("the body holds more than %d JSON values; ask for fewer results or leave out fields that are not mapped", maxValues)
+	}
 	return body, nil
+}
+
+// hasManyValues says whether a JSON text holds more than maxValues values. Every
+// one of them, the first apart, comes after a comma or a bracket that opens.
+func hasManyValues(body []byte) bool {
+	n := 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case ',', '[', '{':
+			if n++; n > maxValues {
+				return true
+			}
+		case ']', '}':
+			if i > 0 && body[i-1] == body[i]-2 {
+				n-- // the bracket was not followed by a value
+			}
+		case '"':
+			for i++; i < len(body) && body[i] != '"'; i++ {
+				if body[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return false
 }
 
 // decodeJSON reads one JSON value, its integers as int64 or uint64.

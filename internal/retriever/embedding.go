@@ -72,7 +72,7 @@ func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
 
 // readVector reads the reply to one input. dimensions of 0: any number.
 func readVector(body []byte, dimensions int) ([]float64, error) {
-	body, err := checkText(body)
+	body, err := checkBody(body)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type endpoint struct {
 	observe    func(outcome string, seconds float64)
 	secrets    *redactor
 	http       *http.Client
+	// mapped says that replies are read by CEL.
+	mapped bool
 }
 
 // stats says what a call took.
@@ -141,7 +143,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // attempt makes one request and reads its reply. The latency ends with the last
 // byte of the reply; an attempt that timed out took the whole limit.
 func (e *endpoint) attempt(ctx context.Context, query url.Values, body []byte, read func(context.Context, http.Header, []byte) error) (time.Duration, *failure) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel, watch := newStopwatch(ctx, e.timeout)
 	defer cancel()
 	request, failed := e.request(ctx, query, body)
 	if failed != nil {
@@ -150,7 +152,7 @@ func (e *endpoint) attempt(ctx context.Context, query url.Values, body []byte, r
 	start := time.Now()
 	response, err := e.http.Do(request)
 	if err != nil {
-		return e.broken(ctx, start, err, "no reply came within")
+		return e.broken(ctx, time.Since(start), err, "no reply came within")
 	}
 	defer func() { _ = response.Body.Close() }()
 
@@ -163,13 +165,21 @@ func (e *endpoint) attempt(ctx context.Context, query url.Values, body []byte, r
 	}
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer release(buffer)
-	_, err = buffer.ReadFrom(io.LimitReader(response.Body, maxBody+1))
-	latency := time.Since(start)
+	held, err := readBody(ctx, buffer, response, watch)
+	defer largeBodies.Release(held)
+	latency := watch.since(start)
 	switch {
 	case err != nil:
-		return e.broken(ctx, start, err, "the reply did not end within")
+		return e.broken(ctx, latency, err, "the reply did not end within")
 	case buffer.Len() > maxBody:
 		return latency, e.tooLarge()
+	}
+	if e.mapped || buffer.Len() > smallBody {
+		weight := mappingWeight(buffer.Len())
+		if err := watch.acquire(ctx, mappings, weight); err != nil {
+			return e.broken(ctx, latency, err, "the reply was not read within")
+		}
+		defer mappings.Release(weight)
 	}
 	if err := read(ctx, response.Header, buffer.Bytes()); err != nil {
 		return latency, e.unreadable(ctx, response.Header, buffer.Bytes(), err)
@@ -177,12 +187,32 @@ func (e *endpoint) attempt(ctx context.Context, query url.Values, body []byte, r
 	return latency, nil
 }
 
+// readBody reads a body up to one byte more than the most that is taken. What it
+// holds of largeBodies is the caller's to release, whether it fails or not.
+func readBody(ctx context.Context, to *bytes.Buffer, response *http.Response, watch *stopwatch) (held int64, err error) {
+	if _, err = to.ReadFrom(io.LimitReader(response.Body, smallBody)); err != nil || to.Len() < smallBody {
+		return 0, err
+	}
+	size := int64(maxBody)
+	if response.ContentLength >= 0 {
+		size = response.ContentLength
+	}
+	if err := watch.acquire(ctx, largeBodies, size); err != nil {
+		return 0, err
+	}
+	_, err = to.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
+	// How long it is was not always known beforehand.
+	surplus := max(size-int64(to.Len()), 0)
+	largeBodies.Release(surplus)
+	return size - surplus, err
+}
+
 // buffers hold bodies while they are read; nothing of a reply points into them.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func release(b *bytes.Buffer) {
 	// A rare large body is not kept.
-	if b.Cap() <= 1<<20 {
+	if b.Cap() <= 4*smallBody {
 		b.Reset()
 		buffers.Put(b)
 	}

@@ -17,15 +17,19 @@ import (
 )
 
 const (
-	// costLimit bounds one evaluation. A preset spends about 100 a result, so
-	// that even 10,000 results stay a tenth of it.
-	costLimit = 10_000_000
+	// costLimit bounds one evaluation, and with it the memory that it takes, to
+	// about 70 MiB. A preset spends 50 to 200 a result, so that even 10,000
+	// results stay below it.
+	costLimit = 3_000_000
+	// estimateLimit bounds what an expression is estimated to cost at most.
+	estimateLimit = 10_000_000
 	// typicalItems is how long a list of unknown length is taken to be when an
 	// expression's cost is estimated before it ever runs: three nested map()
 	// calls pass, four do not.
 	typicalItems = 40
-	// interruptEvery is how many steps of a loop pass between two looks at the deadline.
-	interruptEvery = 1000
+	// interruptEvery is how many steps pass between two looks at the deadline. One
+	// step may go through a whole reply.
+	interruptEvery = 16
 
 	maxExpression = 8192
 )
@@ -53,7 +57,7 @@ func environment(reply bool) (*cel.Env, error) {
 		cel.Variable("case", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("params", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("vector", cel.ListType(cel.DoubleType)),
-		ext.Strings(), ext.Lists(), ext.Encoders(), cel.OptionalTypes(),
+		ext.Strings(), ext.Lists(ext.ListsMaxRangeSize(maxRange)), ext.Encoders(), cel.OptionalTypes(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ParserExpressionSizeLimit(maxExpression),
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals()),
@@ -121,10 +125,10 @@ func compile(k kind, source string) (*expression, []Problem) {
 	if err != nil {
 		return nil, append(problems, whole("estimating its cost: %v", err)...)
 	}
-	if cost.Max > costLimit {
+	if cost.Max > estimateLimit {
 		problems = append(problems, whole(
 			"it costs too much: over lists of %d items its estimated cost is above the limit of %d million; nest fewer map() and filter() calls",
-			typicalItems, costLimit/1_000_000)...)
+			typicalItems, estimateLimit/1_000_000)...)
 	}
 	guard, err := newGuard(env)
 	if err != nil {
@@ -132,7 +136,8 @@ func compile(k kind, source string) (*expression, []Problem) {
 	}
 	e.program, err = env.Program(checked,
 		cel.CustomDecoratorV2(guard.decorate),
-		cel.CostTracking(growthCost{}),
+		cel.CostTracking(workCost{}),
+		cel.CostTrackerOptions(builderCosts()...),
 		cel.CostLimit(costLimit),
 		cel.InterruptCheckFrequency(interruptEvery),
 	)

@@ -39,12 +39,27 @@ func (e *endpoint) badStatus(response *http.Response, body []byte) *failure {
 		}
 	}
 	if f.retry {
-		f.after = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		after := response.Header.Get("Retry-After")
+		f.after = retryAfter(after, time.Now())
+		if f.outcome == RateLimited && after == "" {
+			f.message += "; it does not say how long to wait: " + e.slowDown()
+		}
 	}
 	if text := e.quote(body); text != "" {
 		f.message += `: ` + text
 	}
 	return f
+}
+
+// slowDown says how to ask less often.
+func (e *endpoint) slowDown() string {
+	switch {
+	case e.field != "retriever":
+		return "lower execution.parallelism"
+	case e.limiter != nil:
+		return "lower retriever.requestsPerSecond or execution.parallelism"
+	}
+	return "set retriever.requestsPerSecond, or lower execution.parallelism"
 }
 
 func status(response *http.Response) string {
@@ -83,8 +98,7 @@ func isHTML(header http.Header, body []byte) bool {
 }
 
 // broken is a request that got no whole reply.
-func (e *endpoint) broken(ctx context.Context, start time.Time, err error, late string) (time.Duration, *failure) {
-	latency := time.Since(start)
+func (e *endpoint) broken(ctx context.Context, latency time.Duration, err error, late string) (time.Duration, *failure) {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		// Its text would show the URL with its query.

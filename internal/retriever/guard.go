@@ -13,12 +13,15 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// maxValue bounds what an expression may build, in bytes: those of text, and
-// itemWeight or pairWeight for every item of a list or map. CEL counts the cost of an operation when it is over, and takes an
-// operation on values of unknown type for free; a few doublings in a row, or one
-// replace() of every letter by a page, would take all memory before that.
+// maxValue bounds each value that an expression builds, in bytes: those of text,
+// and itemWeight or pairWeight for every item of a list or map. CEL counts the
+// cost of an operation when it is over, and takes an operation on values of
+// unknown type for free; a few doublings in a row, or one replace() of every
+// letter by a page, would take all memory before that.
 const (
-	maxValue   = 16 << 20
+	maxValue = 16 << 20
+	// maxRange bounds one lists.range().
+	maxRange   = 100_000
 	itemWeight = 16
 	pairWeight = 64
 )
@@ -80,11 +83,18 @@ var growth = map[string]func([]ref.Val) int{
 	"format": func(args []ref.Val) int { return measure(args[0], maxValue) + 2*measure(args[1], maxValue) },
 	// A regular expression takes up to as many steps as text and expression multiplied.
 	"matches": func(args []ref.Val) int {
-		return product(measure(args[0], maxValue)+1, measure(args[1], maxValue)+1) / 16
+		return product(measure(args[0], maxValue)+1, measure(args[1], maxValue)+1) / 4
 	},
 	"flatten": func(args []ref.Val) int { return measure(args[0], maxValue) },
 	// Every item may be compared with every other.
-	"distinct": func(args []ref.Val) int { return product(size(args[0]), size(args[0])) / 16 },
+	"distinct": func(args []ref.Val) int { return product(size(args[0]), measure(args[0], maxValue)) / 16 },
+}
+
+// copies are the functions whose result is made anew and not a part of what they were given.
+var copies = map[string]bool{
+	"replace": true, "join": true, "format": true, "split": true, "lowerAscii": true, "upperAscii": true, "reverse": true,
+	"strings.quote": true, "base64.encode": true, "base64.decode": true, "string": true, "bytes": true,
+	"lists.range": true, "flatten": true, "slice": true, "distinct": true, "sort": true, "@sortByAssociatedKeys": true,
 }
 
 // decorate wraps what can grow. It is an interpreter.InterpretableDecoratorV2.
@@ -110,6 +120,9 @@ type boundedCall struct {
 }
 
 func (c *boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if err := mayGoOn(frame, c.ID()); err != nil {
+		return err
+	}
 	args := make([]ref.Val, len(c.Args()))
 	for i, arg := range c.Args() {
 		args[i] = arg.Exec(frame)
@@ -117,8 +130,8 @@ func (c *boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 			return args[i]
 		}
 	}
-	if c.result(args) > maxValue {
-		return tooLarge(c.ID(), c.Function()+"()")
+	if err := take(frame, c.ID(), c.result(args), c.Function()+"()"); err != nil {
+		return err
 	}
 	return types.LabelErrNode(c.ID(), c.impl(args...))
 }
@@ -131,40 +144,120 @@ type boundedConstructor struct {
 }
 
 func (c *boundedConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if err := mayGoOn(frame, c.ID()); err != nil {
+		return err
+	}
 	value := c.InterpretableConstructor.Exec(frame)
 	if types.IsUnknownOrError(value) {
 		return value
 	}
-	if measure(value, maxValue) > maxValue {
-		return tooLarge(c.ID(), "a list or map")
+	if err := take(frame, c.ID(), measure(value, maxValue), "a list or map"); err != nil {
+		return err
 	}
 	return value
 }
 
-func tooLarge(id int64, what string) ref.Val {
-	return types.NewErrWithNodeID(id, "%s would grow beyond %d MiB", what, maxValue>>20)
+// workKey is where the variables of an evaluation hold what the guard may still
+// measure, a *int; no expression can name it.
+const workKey = "#work"
+
+// maxWork bounds what is measured for one reply or request, in bytes. A value is
+// measured again in each list or map that it is put into.
+const maxWork = 8 * maxValue
+
+// work gives what may still be measured.
+func work(frame *interpreter.ExecutionFrame) *int {
+	v, _ := frame.ResolveName(workKey)
+	left, ok := v.(*int)
+	if !ok {
+		return new(int)
+	}
+	return left
 }
 
-// growthCost adds to CEL's own costs those of putting two values of unknown
-// type together: CEL counts 1, and a text can double with every +.
-type growthCost struct{}
+// mayGoOn gives an error where the time is up, or nothing is left to build with:
+// in CEL a loop goes on after an error in one of its steps.
+func mayGoOn(frame *interpreter.ExecutionFrame, id int64) ref.Val {
+	if frame.CheckInterrupt() {
+		return types.WrapErr(interpreter.InterruptError{})
+	}
+	if *work(frame) <= 0 {
+		return types.NewErrWithNodeID(id, "it builds more than %d MiB in all; ask for fewer results, or put less into each of them", maxWork>>20)
+	}
+	return nil
+}
 
-func (growthCost) CallCost(function, overloadID string, _ []ref.Val, result ref.Val) *uint64 {
-	if function != "_+_" || overloadID != "" {
+// take counts what a value takes, and gives an error where that is too much.
+func take(frame *interpreter.ExecutionFrame, id int64, n int, what string) ref.Val {
+	*work(frame) -= n
+	if n > maxValue {
+		return types.NewErrWithNodeID(id, "%s would grow beyond %d MiB", what, maxValue>>20)
+	}
+	return nil
+}
+
+// workCost adds to CEL's own costs what an operation builds or looks through, of
+// which CEL does not know for values of unknown type. All that an evaluation
+// builds is thereby bounded, kept or not: an item of a list costs 4, and 10
+// bytes of text cost 1.
+type workCost struct{}
+
+func (workCost) CallCost(function, overloadID string, args []ref.Val, result ref.Val) *uint64 {
+	cost := uint64(1)
+	switch {
+	case function == "_+_" && overloadID == "":
+		// The list that map() and filter() collect in grows by one item a step.
+		if _, collecting := result.(traits.MutableLister); !collecting {
+			cost += built(result)
+		}
+	case function == "_==_", function == "_!=_":
+		// Comparing ends with the smaller one.
+		limit := measure(args[0], maxValue)
+		cost += uint64(min(limit, measure(args[1], limit))) / 10
+	case function == "@in":
+		cost += uint64(measure(args[1], maxValue)) / 10
+	case copies[function]:
+		if text, ok := result.(types.String); ok && len(args) == 1 && text == args[0] {
+			break
+		}
+		cost += built(result)
+	default:
 		return nil
 	}
-	cost := uint64(1)
-	switch v := result.(type) {
-	case types.String:
-		cost += uint64(len(v)) / 10
-	case types.Bytes:
-		cost += uint64(len(v)) / 10
-	case traits.MutableLister:
-		// The list that map() and filter() collect in grows by one item a step.
-	case traits.Lister:
-		cost += uint64(size(v)) / 10
-	}
 	return &cost
+}
+
+// built is the cost of a value, without what its items hold.
+func built(v ref.Val) uint64 {
+	switch v := v.(type) {
+	case types.String:
+		return uint64(len(v)) / 10
+	case types.Bytes:
+		return uint64(len(v)) / 10
+	case traits.Lister:
+		return uint64(size(v)) * 4
+	}
+	return 0
+}
+
+// builders are the overloads for which CEL's own costs leave out what is built,
+// or count each byte of a text as much as an item.
+var builders = []string{
+	"list_slice", "list_flatten", "list_flatten_int", "lists_range", "list_reverse",
+	"list_join", "list_join_string", "string_lower_ascii", "string_upper_ascii", "string_trim", "string_reverse",
+	"string_substring_int", "string_substring_int_int", "string_split_string", "string_split_string_int",
+	"string_replace_string_string", "string_replace_string_string_int",
+}
+
+func builderCosts() []interpreter.CostTrackerOption {
+	costs := make([]interpreter.CostTrackerOption, len(builders))
+	for i, overload := range builders {
+		costs[i] = interpreter.OverloadCostTracker(overload, func(args []ref.Val, result ref.Val) *uint64 {
+			cost := 1 + max(built(args[0]), built(result))
+			return &cost
+		})
+	}
+	return costs
 }
 
 func product(a, b int) int {

@@ -45,7 +45,7 @@ func newTokens(s settings, target *url.URL, timeout time.Duration, maxIdle int, 
 		field:   s.field + ".auth.oauth2",
 		url:     u,
 		config:  &clientcredentials.Config{ClientID: s.oauth2.ClientID, ClientSecret: s.oauth2.ClientSecret, TokenURL: s.oauth2.TokenURL, Scopes: s.oauth2.Scopes},
-		http:    newHTTPClient(config, maxIdle),
+		http:    newHTTPClient(config, maxIdle, timeout),
 		timeout: timeout,
 		secrets: secrets.withQuery(u),
 	}, nil

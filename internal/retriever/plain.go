@@ -67,7 +67,7 @@ func (s *scanner) results() ([]Result, bool) {
 	}
 	for {
 		r, ok := s.result()
-		if !ok {
+		if !ok || len(results) == maxResults {
 			return nil, false
 		}
 		results = append(results, r)

@@ -41,12 +41,14 @@ func (q *question) vars() map[string]any {
 	if vector == nil {
 		vector = []float64{}
 	}
+	left := maxWork
 	return map[string]any{
 		"question": q.c.Question,
 		"topK":     q.topK,
 		"case":     map[string]any{"id": q.c.ID, "tags": tags, "metadata": metadata, "history": history},
 		"params":   q.params,
 		"vector":   vector,
+		workKey:    &left,
 	}
 }
 
@@ -130,7 +132,7 @@ func (r *reported) Error() string { return r.message }
 // decode reads a reply. Its error is a *reported where the retriever says that
 // it failed.
 func (p *Program) decode(ctx context.Context, q *question, header http.Header, body []byte) ([]Result, string, error) {
-	body, err := checkText(body)
+	body, err := checkBody(body)
 	if err != nil {
 		return nil, "", err
 	}

@@ -86,9 +86,22 @@ func TestRetriesBackOff(t *testing.T) {
 func TestRetriesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, s := play(t, []step{{status: 429, body: "slow down"}}, retries(2))
-		expect(t, fail(t, client), RateLimited, 3, "POST docs-bot.rag.svc/search: 429 Too Many Requests: slow down (3 attempts)")
+		expect(t, fail(t, client), RateLimited, 3, "POST docs-bot.rag.svc/search: 429 Too Many Requests; it does not say how long to wait: set retriever.requestsPerSecond, or lower execution.parallelism: slow down (3 attempts)")
 		if len(s.asked) != 3 {
 			t.Errorf("asked %d times", len(s.asked))
+		}
+	})
+}
+
+func TestRateLimitedSaysWhatToLower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, []step{{status: 429}}, func(c *Config) { c.Limiter = rate.NewLimiter(1, 1) })
+		expect(t, fail(t, client), RateLimited, 1, "wait: lower retriever.requestsPerSecond or execution.parallelism")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, []step{{status: 429, retryAfter: "1"}})
+		if e := fail(t, client); strings.Contains(e.Message, "parallelism") {
+			t.Errorf("it said how long to wait: %s", e.Message)
 		}
 	})
 }

@@ -16,7 +16,11 @@ import (
 // maxDepth bounds how deep a value may nest that goes out as JSON or into metadata.
 const maxDepth = 100
 
-var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxValue>>20)
+// maxRequest bounds what a request mapping gives, in bytes: as many requests wait
+// for their replies as the run's parallelism allows.
+const maxRequest = 1 << 20
+
+var errTooLarge = errors.New("it is too large")
 
 // unwrap gives what an optional holds; null where it holds nothing.
 func unwrap(v ref.Val) ref.Val {
@@ -32,10 +36,10 @@ func unwrap(v ref.Val) ref.Val {
 	}
 }
 
-// toJSON gives a CEL value as encoding/json carries it. Integers keep every
+// toJSON gives a request's CEL value as encoding/json carries it. Integers keep every
 // digit; bytes become base64, times RFC 3339.
 func toJSON(v ref.Val) (any, error) {
-	budget := maxValue
+	budget := maxRequest
 	return toPlain(v, maxDepth, &budget)
 }
 
@@ -122,60 +126,63 @@ func resultList(v ref.Val) ([]Result, error) {
 		return nil, fmt.Errorf("it gave %d results, but at most %d are read", size(list), maxResults)
 	}
 	results := make([]Result, 0, size(list))
+	budget := maxValue
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		result, err := toResult(it.Next())
+		result, err := toResult(it.Next(), &budget)
 		if err != nil {
-			return nil, fmt.Errorf("result %d: %w", len(results), err)
+			return nil, fmt.Errorf("the result at rank %d %w", len(results)+1, err)
 		}
 		results = append(results, result)
 	}
 	return results, nil
 }
 
-// maxResults bounds a ranked list; a body of 8 MiB hardly holds more.
-const maxResults = 1 << 20
+// maxResults bounds a ranked list.
+const maxResults = 100_000
 
-func toResult(v ref.Val) (Result, error) {
+// toResult gives one result. Its error goes on from "the result at rank 2". All
+// metadata share a budget: a mapping can put the same large value into every result.
+func toResult(v ref.Val, budget *int) (Result, error) {
 	var r Result
 	item, ok := unwrap(v).(traits.Mapper)
 	if !ok {
-		return r, fmt.Errorf(`it is %s, but must be a map with an "id"`, typeName(v))
+		return r, fmt.Errorf(`is %s, but must be a map with an "id"`, typeName(v))
 	}
 	id, found := field(item, "id")
 	if !found {
-		return r, errors.New(`it has no "id"`)
+		return r, errors.New(`has no "id"`)
 	}
 	var err error
 	if r.ID, err = idText(id); err != nil {
-		return r, fmt.Errorf(`its "id" %w`, err)
+		return r, fmt.Errorf(`has an "id" that %w`, err)
 	}
 	if document, ok := field(item, "document"); ok {
 		if r.Document, err = idText(document); err != nil {
-			return r, fmt.Errorf(`its "document" %w`, err)
+			return r, fmt.Errorf(`has a "document" that %w`, err)
 		}
 	}
 	if text, ok := field(item, "text"); ok {
 		s, ok := text.(types.String)
 		if !ok {
-			return r, fmt.Errorf(`its "text" is %s, but must be a string`, typeName(text))
+			return r, fmt.Errorf(`has a "text" that is %s, but must be a string`, typeName(text))
 		}
 		r.Text = string(s)
 	}
 	if score, ok := field(item, "score"); ok {
 		f, ok := toFloat(score)
 		if !ok {
-			return r, fmt.Errorf(`its "score" is %s, but must be a number`, typeName(score))
+			return r, fmt.Errorf(`has a "score" that is %s, but must be a number`, typeName(score))
 		}
 		r.Score = &f
 	}
 	if metadata, ok := field(item, "metadata"); ok {
-		plain, err := toJSON(metadata)
+		plain, err := toPlain(metadata, maxDepth, budget)
 		if err != nil {
-			return r, fmt.Errorf(`its "metadata": %w`, err)
+			return r, fmt.Errorf(`has "metadata" that cannot be read: %w`, err)
 		}
 		m, ok := plain.(map[string]any)
 		if !ok {
-			return r, fmt.Errorf(`its "metadata" is %s, but must be a map`, typeName(metadata))
+			return r, fmt.Errorf(`has "metadata" that is %s, but must be a map`, typeName(metadata))
 		}
 		r.Metadata = m
 	}
