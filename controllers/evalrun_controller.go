@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/recorder"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
@@ -27,8 +30,15 @@ import (
 // labelSuite on an EvalRun names its suite, so that its runs can be listed.
 const labelSuite = "assay.dev/suite"
 
-// outageGrace is how long a run waits for an outage to end before it has begun.
-const outageGrace = 5 * time.Minute
+// maxAttempts is how often a run is begun before it is given up.
+const maxAttempts = 3
+
+const (
+	// outageGrace is how long a run waits for an outage to end before it has begun.
+	outageGrace = 5 * time.Minute
+	// tryAgain is how soon it is tried again meanwhile.
+	tryAgain = 5 * time.Second
+)
 
 // RunReconciler carries EvalRuns out. It is the only writer of their status.
 type RunReconciler struct {
@@ -40,15 +50,19 @@ type RunReconciler struct {
 	Runner   *Runner
 	Limits   *retriever.Limits
 	Metrics  *telemetry.Metrics
+	// Fetches bounds the golden sets that are fetched at once.
+	Fetches *Fetches
 	// MaxRuns is how many runs go at once in this operator.
 	MaxRuns int
+	// History keeps every run; nil where there is none.
+	History recorder.Store
 }
 
 // Reconcile brings one EvalRun a step further: it is adopted, waits its turn,
 // begins, tells its progress and ends with a verdict that stays.
 func (r *RunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.step(ctx, req)
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // it was deleted meanwhile
 		return ctrl.Result{RequeueAfter: conflictAgain}, nil
 	}
 	return result, err
@@ -177,32 +191,52 @@ func (r *RunReconciler) admit(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 // begin prepares the run, claims it in the API and hands it to the Runner.
 func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) (ctrl.Result, error) {
 	log := logf.FromContext(ctx).WithValues("suite", s.Name)
+	end, err := r.Fetches.begin(s)
+	if err != nil {
+		r.Runner.Postpone(run, fetchAgain, false)
+		return ctrl.Result{RequeueAfter: fetchAgain}, nil
+	}
+	defer end()
 	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), objects{r.Live, s.Namespace}, suite.Deps{Limits: r.Limits, Observe: r.observe})
 	if err != nil {
 		e, ok := suite.AsError(err)
-		if !ok || e.Transient && r.Clock.Since(run.CreationTimestamp.Time) < outageGrace {
+		if !ok {
 			return ctrl.Result{}, fmt.Errorf("prepare EvalRun %s: %w", run.Name, err)
 		}
+		if e.Transient && r.Runner.Postpone(run, tryAgain, true) < outageGrace {
+			log.Info("the run cannot begin yet", "reason", e.Reason, "message", e.Message)
+			r.wakeWaiting(ctx) // others may go meanwhile
+			return ctrl.Result{RequeueAfter: tryAgain}, r.wait(ctx, run, status.ReasonQueued, "the run cannot begin yet and is tried again: "+e.Message)
+		}
+		base := run.DeepCopy()
 		run.Status.SuiteEvaluationDigest = suite.EvaluationDigest(s, run.Spec.Endpoint)
-		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictError, e.Reason, "the run could not begin: "+e.Message)
+		status.Verdict(run, v1alpha1.VerdictError, e.Reason, "the run could not begin: "+e.Message, r.Clock.Now())
+		return ctrl.Result{}, r.close(ctx, run, base, s)
 	}
 	if changed := changedSince(run, p); changed != "" {
 		p.Client.Close()
 		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, status.ReasonSuiteChanged,
 			changed+" changed while the operator was down, and this run could not go on with what it began with")
 	}
+	if attempts := ptr.Deref(run.Status.Attempts, 0); attempts >= maxAttempts {
+		p.Client.Close()
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictError, status.ReasonTooManyTries,
+			fmt.Sprintf("the operator ended %d times while this run went, and it may be the run that ends it: see the operator's log of that time, and its memory limit", attempts))
+	}
+	rec := r.record(ctx, run, s, p)
 	base := run.DeepCopy()
 	restarted := run.Status.StartTime != nil
 	started := r.Clock.Now()
 	if restarted {
 		started = run.Status.StartTime.Time
 	}
-	status.Started(run, p, started)
+	status.Started(run, p, len(p.Plan.Finished), started)
 	if err := r.patchStatus(ctx, run, base); err != nil {
 		p.Client.Close()
 		return ctrl.Result{}, err
 	}
-	if !r.Runner.Begin(run, p) {
+	final := func(result *eval.Result, ended time.Time) history.Run { return endedRow(run, s, p, result, ended) }
+	if !r.Runner.Begin(run, p, rec, final) {
 		// Another run of the suite was a moment faster; that one's end wakes this one.
 		p.Client.Close()
 		return ctrl.Result{RequeueAfter: time.Second}, nil
@@ -249,7 +283,17 @@ func (r *RunReconciler) progress(ctx context.Context, run *v1alpha1.EvalRun, p s
 // finish writes what the Runner measured.
 func (r *RunReconciler) finish(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, state State) error {
 	base := run.DeepCopy()
-	status.Finished(run, state.Prepared, state.Result, r.Clock.Now())
+	status.Finished(run, state.Prepared, state.Result, state.Ended)
+	if state.Recorded {
+		lost := ""
+		if state.Lost.Any() {
+			lost = state.Lost.Message()
+			if s != nil {
+				r.Metrics.HistoryLost(run.Namespace, s.Name, state.Lost.Cases)
+			}
+		}
+		status.Stored(run, lost, r.Clock.Now())
+	}
 	return r.close(ctx, run, base, s)
 }
 
@@ -257,6 +301,13 @@ func (r *RunReconciler) finish(ctx context.Context, run *v1alpha1.EvalRun, s *v1
 func (r *RunReconciler) end(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, verdict v1alpha1.Verdict, reason, message string) error {
 	base := run.DeepCopy()
 	status.Verdict(run, verdict, reason, message, r.Clock.Now())
+	if r.History != nil {
+		lost := ""
+		if err := r.History.PutRun(ctx, unmeasuredRow(run, s)); err != nil {
+			lost = "the run could not be written: " + err.Error()
+		}
+		status.Stored(run, lost, r.Clock.Now())
+	}
 	return r.close(ctx, run, base, s)
 }
 

@@ -49,6 +49,8 @@ type SuiteReconciler struct {
 	Metrics  *telemetry.Metrics
 	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
 	Recheck time.Duration
+	// Fetches bounds the golden sets that are fetched at once.
+	Fetches *Fetches
 
 	golden goldenCache
 }
@@ -69,7 +71,10 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, nil
 	}
 	again, err := r.reconcile(ctx, s)
-	if errors.Is(err, errStale) || apierrors.IsConflict(err) {
+	switch {
+	case errors.Is(err, errBusy):
+		return ctrl.Result{RequeueAfter: fetchAgain}, nil
+	case errors.Is(err, errStale), apierrors.IsConflict(err), apierrors.IsNotFound(err): // the last: it was deleted meanwhile
 		return ctrl.Result{RequeueAfter: conflictAgain}, nil
 	}
 	return ctrl.Result{RequeueAfter: again}, err

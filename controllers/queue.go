@@ -65,12 +65,19 @@ func (r *RunReconciler) queue(ctx context.Context) (schedule.QueueFacts, map[str
 	if err := r.List(ctx, list, client.MatchingFields{indexOpen: "true"}, client.UnsafeDisableDeepCopy); err != nil {
 		return schedule.QueueFacts{}, nil, fmt.Errorf("list open EvalRuns: %w", err)
 	}
+	// A suite whose next run cannot begin yet keeps no place from the others.
+	held := map[types.NamespacedName]bool{}
+	for i := range list.Items {
+		if run := &list.Items[i]; r.Runner.Postponed(run.UID) {
+			held[suiteKey(run)] = true
+		}
+	}
 	facts := schedule.QueueFacts{Limit: r.MaxRuns}
 	keys := map[string]types.NamespacedName{}
 	for i := range list.Items {
 		run := &list.Items[i]
 		active, written := r.Runner.Occupied(run.UID)
-		if written || !active && metav1.GetControllerOf(run) == nil {
+		if written || !active && (metav1.GetControllerOf(run) == nil || held[suiteKey(run)]) {
 			continue
 		}
 		uid := string(run.UID)
@@ -85,4 +92,9 @@ func (r *RunReconciler) queue(ctx context.Context) (schedule.QueueFacts, map[str
 		})
 	}
 	return facts, keys, nil
+}
+
+// suiteKey names the suite of a run.
+func suiteKey(run *v1alpha1.EvalRun) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SuiteRef.Name}
 }

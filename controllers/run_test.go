@@ -205,8 +205,16 @@ func TestRunsByHand(t *testing.T) {
 				}
 			},
 		},
-		"no endpoint": {func(r *v1alpha1.EvalRun) { r.Spec.Endpoint = "absent" }, v1alpha1.VerdictError, "EndpointUnknown", nil},
-		"no tag":      {func(r *v1alpha1.EvalRun) { r.Spec.Tags = []string{"absent"} }, v1alpha1.VerdictError, "NoCases", nil},
+		"no endpoint": {
+			func(r *v1alpha1.EvalRun) { r.Spec.Endpoint = "absent" },
+			v1alpha1.VerdictError, "EndpointUnknown",
+			func(t *testing.T, r *v1alpha1.EvalRun) {
+				if r.Status.SuiteEvaluationDigest == "" {
+					t.Error("a run that could not begin does not say of which suite as it was")
+				}
+			},
+		},
+		"no tag": {func(r *v1alpha1.EvalRun) { r.Spec.Tags = []string{"absent"} }, v1alpha1.VerdictError, "NoCases", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := newRun(ns, tc.change)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/recorder"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
 )
@@ -35,6 +37,7 @@ type Runner struct {
 	mu       sync.Mutex
 	base     context.Context // nil until Start
 	runs     map[types.UID]*execution
+	delays   map[types.UID]delay
 	stopping bool
 	wg       sync.WaitGroup
 }
@@ -45,11 +48,21 @@ type execution struct {
 	suite    types.NamespacedName
 	prepared *suite.Prepared
 	cancel   context.CancelCauseFunc
+	recorder *recorder.Recorder // nil where there is no history
 	progress status.Progress
 	told     time.Time
 	result   *eval.Result
+	ended    time.Time
+	lost     recorder.Loss
 	// written is true once the verdict is in the API: what is left is to see it there.
 	written bool
+}
+
+// delay is a run that could not begin when its turn had come.
+type delay struct {
+	key types.NamespacedName
+	// since is when an outage first kept it from beginning; zero: none did.
+	since, until time.Time
 }
 
 // NewRunner makes a Runner. It must be added to the manager, which starts it.
@@ -58,6 +71,7 @@ func NewRunner(c clock.Clock) *Runner {
 		clock:  c,
 		events: make(chan event.TypedGenericEvent[*v1alpha1.EvalRun], 1024),
 		runs:   map[types.UID]*execution{},
+		delays: map[types.UID]delay{},
 	}
 }
 
@@ -87,9 +101,11 @@ func (r *Runner) Ready() bool {
 	return r.base != nil && !r.stopping
 }
 
-// Begin carries the run out, in the background. It reports false where it is
-// going already, its suite has another one going, or the operator stops.
-func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared) bool {
+// Begin carries the run out, in the background, and has the recorder, where
+// there is one, keep it; final makes the row of a run that has ended. It reports
+// false where the run is going already, its suite has another one going, or the
+// operator stops.
+func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.Recorder, final func(*eval.Result, time.Time) history.Run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.base == nil || r.stopping || r.runs[run.UID] != nil {
@@ -99,8 +115,14 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared) bool {
 		key:      types.NamespacedName{Namespace: run.Namespace, Name: run.Name},
 		suite:    types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SuiteRef.Name},
 		prepared: p,
-		progress: status.Progress{Total: len(p.Plan.Cases)},
+		recorder: rec,
+		progress: status.Progress{Total: len(p.Plan.Cases), Done: len(p.Plan.Finished)},
 		told:     r.clock.Now(),
+	}
+	for _, f := range p.Plan.Finished {
+		if f.Outcome != eval.Scored {
+			e.progress.Errored++
+		}
 	}
 	for _, other := range r.runs {
 		if other.suite == e.suite && other.result == nil {
@@ -110,16 +132,34 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared) bool {
 	ctx, cancel := context.WithCancelCause(r.base)
 	e.cancel = cancel
 	r.runs[run.UID] = e
+	delete(r.delays, run.UID)
 	uid := run.UID
 	r.wg.Go(func() {
 		defer cancel(nil)
 		defer p.Client.Close()
-		result := eval.Run(ctx, p.Plan, p.Client, func(c eval.CaseResult) { r.advance(uid, c) })
+		if rec != nil {
+			rec.Start()
+		}
+		result := eval.Run(ctx, p.Plan, p.Client, func(c eval.CaseResult) {
+			if rec != nil {
+				rec.Observe(c)
+			}
+			r.advance(uid, c)
+		})
+		ended := r.clock.Now()
 		if errors.Is(context.Cause(ctx), errShutdown) {
+			if rec != nil {
+				rec.Finish(nil) // the next operator goes on from here
+			}
 			return
 		}
+		var lost recorder.Loss
+		if rec != nil {
+			row := final(result, ended)
+			lost = rec.Finish(&row)
+		}
 		r.mu.Lock()
-		e.result = result
+		e.result, e.ended, e.lost = result, ended, lost
 		r.mu.Unlock()
 		r.notify(e.key)
 	})
@@ -172,12 +212,43 @@ func genericEvent(key types.NamespacedName) event.TypedGenericEvent[*v1alpha1.Ev
 // Wake has the run controller look at a run again.
 func (r *Runner) Wake(key types.NamespacedName) { r.notify(key) }
 
+// Postpone lets other suites' runs have the turn of one that cannot begin, for a
+// while. It returns how long an outage has kept the run from beginning.
+func (r *Runner) Postpone(run *v1alpha1.EvalRun, wait time.Duration, outage bool) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock.Now()
+	d := r.delays[run.UID]
+	if outage && d.since.IsZero() {
+		d.since = now
+	}
+	d.key = types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+	d.until = now.Add(wait)
+	r.delays[run.UID] = d
+	if d.since.IsZero() {
+		return 0
+	}
+	return now.Sub(d.since)
+}
+
+// Postponed says whether the run has left its turn to others for now.
+func (r *Runner) Postponed(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clock.Now().Before(r.delays[uid].until)
+}
+
 // State is what the Runner knows of one run.
 type State struct {
 	Prepared *suite.Prepared
 	Progress status.Progress
 	// Result is nil while the run goes.
 	Result *eval.Result
+	// Ended is when the last case did.
+	Ended time.Time
+	// Recorded says that there is a history, Lost what of the run is not in it.
+	Recorded bool
+	Lost     recorder.Loss
 }
 
 // State tells of a run; false where the Runner does not have it.
@@ -188,7 +259,7 @@ func (r *Runner) State(uid types.UID) (State, bool) {
 	if e == nil {
 		return State{}, false
 	}
-	return State{Prepared: e.prepared, Progress: e.progress, Result: e.result}, true
+	return State{Prepared: e.prepared, Progress: e.progress, Result: e.result, Ended: e.ended, Recorded: e.recorder != nil, Lost: e.lost}, true
 }
 
 // Occupied says whether the run takes a place in the operator, and whether its
@@ -207,6 +278,7 @@ func (r *Runner) Occupied(uid types.UID) (active, written bool) {
 func (r *Runner) Written(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.delays, uid)
 	if e := r.runs[uid]; e != nil {
 		e.written = true
 	}
@@ -243,6 +315,11 @@ var errGone = &eval.Stop{Reason: status.ReasonCanceled, Message: "the run was de
 func (r *Runner) ForgetOthers(key types.NamespacedName, keep types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for uid, d := range r.delays {
+		if d.key == key && uid != keep {
+			delete(r.delays, uid)
+		}
+	}
 	found := false
 	for uid, e := range r.runs {
 		if e.key == key && uid != keep {

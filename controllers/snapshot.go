@@ -105,6 +105,11 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 		r.golden.put(key, identity, versions, f)
 		return f, true, nil
 	}
+	end, err := r.Fetches.begin(s)
+	if err != nil {
+		return goldenFacts{}, false, err
+	}
+	defer end()
 	set, err := suite.LoadGolden(ctx, s, objects{r.Live, s.Namespace}, suite.Deps{})
 	if err != nil {
 		e, ok := suite.AsError(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,7 +97,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error 
 		For(&v1alpha1.EvalSuite{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, runNowChanged))).
 		Watches(&v1alpha1.EvalRun{}, handler.EnqueueRequestsFromMapFunc(suiteOfRun), builder.WithPredicates(runMoved)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.suitesOfConfigMap)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()}).
 		Complete(r)
 }
 
@@ -105,9 +107,19 @@ func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.EvalRun{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, runOwned, runMoved))).
 		Watches(&v1alpha1.EvalSuite{}, handler.EnqueueRequestsFromMapFunc(r.openRunsOf), builder.WithPredicates(comesOrGoes)).
 		WatchesRawSource(source.Channel(r.Runner.events, &handler.TypedEnqueueRequestForObject[*v1alpha1.EvalRun]{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()}).
 		Complete(r)
 }
+
+// newRetries is how soon what has failed is tried again. The library waits up to
+// a quarter of an hour, for which a run that ended while the API server was away
+// would have no verdict after it has come back, and hold its place.
+func newRetries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](10*time.Millisecond, longestRetry)
+}
+
+// longestRetry is the longest that newRetries waits.
+const longestRetry = 15 * time.Second
 
 // runNowChanged passes a new value of the run-now annotation.
 var runNowChanged = predicate.Funcs{

@@ -45,7 +45,7 @@ type EvalRunList struct {
 
 // Trigger is what started a run.
 //
-// +kubebuilder:validation:Enum=Manual;Schedule;GoldenSet;Spec
+// +kubebuilder:validation:Enum=Manual;Schedule;GoldenSet;Spec;API
 type Trigger string
 
 const (
@@ -57,6 +57,8 @@ const (
 	TriggerGoldenSet Trigger = "GoldenSet"
 	// TriggerSpec is a change of the suite, its creation included.
 	TriggerSpec Trigger = "Spec"
+	// TriggerAPI is a call of the HTTP API.
+	TriggerAPI Trigger = "API"
 )
 
 // EvalRunSpec says what is run. An empty field and one that is left out mean the
@@ -134,6 +136,8 @@ const (
 	ConditionComplete = "Complete"
 	// ConditionPassed is True when the run's verdict is Passed, False when it is Failed, else Unknown.
 	ConditionPassed = "Passed"
+	// ConditionHistoryStored, of runs and suites, is True when everything of the (last) run is in the history store.
+	ConditionHistoryStored = "HistoryStored"
 )
 
 // Annotations that Assay reads and writes.
@@ -152,7 +156,7 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type EvalRunStatus struct {
-	// conditions are Complete and Passed.
+	// conditions are Complete, Passed and HistoryStored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -213,6 +217,11 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	ProgressText string `json:"progressText,omitempty"`
+
+	// attempts is how often an operator has begun the run: it goes on after one that was killed, and ends with Error after the third.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Attempts *int32 `json:"attempts,omitempty"`
 
 	// hitRate is the hit rate at primaryK.
 	// +optional

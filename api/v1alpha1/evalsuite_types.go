@@ -133,9 +133,9 @@ type EvalSuiteSpec struct {
 	// +default={"maxAgeSeconds": 86400}
 	Gate Gate `json:"gate,omitempty,omitzero"`
 
-	// history says how many finished EvalRuns are kept.
+	// history says how many finished EvalRuns are kept, and what of them goes into the history store.
 	// +optional
-	// +default={"passedRuns": 5, "failedRuns": 10}
+	// +default={"passedRuns": 5, "failedRuns": 10, "storeContent": true}
 	History History `json:"history,omitempty,omitzero"`
 }
 
@@ -349,7 +349,7 @@ type Gate struct {
 	MaxAgeSeconds int32 `json:"maxAgeSeconds,omitempty"`
 }
 
-// History says how many finished EvalRuns are kept as objects.
+// History says what of finished runs is kept.
 //
 // +kubebuilder:validation:MinProperties=1
 type History struct {
@@ -366,6 +366,11 @@ type History struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	FailedRuns *int32 `json:"failedRuns,omitempty"`
+
+	// storeContent keeps the text of what was retrieved in the history store; true by default. Ids, ranks and scores are kept either way.
+	// +optional
+	// +default=true
+	StoreContent *bool `json:"storeContent,omitempty"`
 }
 
 // Types of an EvalSuite's conditions. Ready, Reconciling and Stalled follow
@@ -385,7 +390,7 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type EvalSuiteStatus struct {
-	// conditions are Ready, Reconciling, Stalled and Passing.
+	// conditions are Ready, Reconciling, Stalled, Passing and HistoryStored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

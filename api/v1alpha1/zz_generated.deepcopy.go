@@ -260,6 +260,11 @@ func (in *EvalRunStatus) DeepCopyInto(out *EvalRunStatus) {
 		*out = new(Progress)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Attempts != nil {
+		in, out := &in.Attempts, &out.Attempts
+		*out = new(int32)
+		**out = **in
+	}
 	if in.StartTime != nil {
 		in, out := &in.StartTime, &out.StartTime
 		*out = (*in).DeepCopy()
@@ -676,6 +681,11 @@ func (in *History) DeepCopyInto(out *History) {
 	if in.FailedRuns != nil {
 		in, out := &in.FailedRuns, &out.FailedRuns
 		*out = new(int32)
+		**out = **in
+	}
+	if in.StoreContent != nil {
+		in, out := &in.StoreContent, &out.StoreContent
+		*out = new(bool)
 		**out = **in
 	}
 }

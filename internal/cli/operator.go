@@ -3,6 +3,8 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,11 +27,16 @@ exports the scores. The cluster is that of --kubeconfig, of $KUBECONFIG, or the
 one that the operator runs in.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+			// Before there is a logger: where no cluster is found, the error below says
+			// so, and the library would log a stack trace beside it.
 			cfg, err := ctrl.GetConfig()
 			if err != nil {
 				return fmt.Errorf("find the cluster: %w; set KUBECONFIG or give --kubeconfig", err)
 			}
+			if o.History == "" && !cmd.Flags().Changed("api-bind-address") {
+				o.APIAddress = "0" // it answers out of the history
+			}
+			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 			cfg.UserAgent = "assay/" + version.Version
 			ctrl.Log.WithName("operator").Info("starting", "version", version.Version)
 			return operator.Run(cmd.Context(), cfg, o)
@@ -43,6 +50,12 @@ one that the operator runs in.`,
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several operators work at a time")
 	f.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", "", "namespace of the Lease; empty: the operator's own, or default outside of a cluster")
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "namespaces to work in; empty: all")
+	f.StringVar(&o.History, "history", "sqlite://"+defaultHistory(), "history store: sqlite:///path/to/history.db or postgres://user@host/database; empty: none is kept, and no API is served")
+	f.IntVar(&o.HistoryRetention.MaxRuns, "history-max-runs", 1000, "runs of a suite that the history keeps, the newest; 0: no limit")
+	f.DurationVar(&o.HistoryRetention.MaxAge, "history-max-age", 0, "how long the history keeps a run, for example 2160h; 0: no limit")
+	f.StringVar(&o.APIAddress, "api-bind-address", ":8444", "address that the HTTP API is served at; 0 serves none")
+	f.BoolVar(&o.APISecure, "api-secure", true, "serve the HTTP API over HTTPS")
+	f.StringVar(&o.APICertDir, "api-cert-dir", "", "folder with tls.crt and tls.key for the HTTP API; empty: a self-signed certificate")
 	f.IntVar(&o.MaxConcurrentRuns, "max-concurrent-runs", 8, "runs that go at once, shared fairly between namespaces")
 
 	goflags := flag.NewFlagSet("operator", flag.ContinueOnError)
@@ -50,4 +63,17 @@ one that the operator runs in.`,
 	config.RegisterFlags(goflags)
 	f.AddGoFlagSet(goflags)
 	return cmd
+}
+
+// defaultHistory is where the history is kept in a cluster, or, for somebody who
+// runs the operator by hand, among the user's own files.
+func defaultHistory() string {
+	const inCluster = "/var/lib/assay/history.db"
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return inCluster
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		return filepath.Join(dir, "assay", "history.db")
+	}
+	return inCluster
 }

@@ -126,9 +126,7 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
-	defer stop()
-	s, prepared, err := o.prepare(ctx, cmd)
+	s, prepared, err := o.prepare(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}
@@ -136,6 +134,10 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if o.plan {
 		return o.writePlan(cmd.OutOrStdout(), newPlan(s, prepared))
 	}
+	// Before this there is nothing to keep: Ctrl-C ends the process, whatever it
+	// waits for.
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
 	d := carryOut(ctx, s, prepared, cmd.ErrOrStderr())
 	if err := o.write(cmd.OutOrStdout(), d); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
@@ -205,7 +207,11 @@ func explain(err error, source *manifest.Source) error {
 	if len(missing) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w\n%s", err, strings.Join(missing, "\n"))
+	hint := strings.Join(missing, "\n")
+	if problem, ok := errors.AsType[*suite.Error](err); ok && problem.Reason == suite.ReasonGoldenSetNotFound {
+		hint += "; a golden set as it stands is given with --golden"
+	}
+	return fmt.Errorf("%w\n%s", err, hint)
 }
 
 // readGolden reads the files of --golden; their names pick the format.
@@ -241,24 +247,7 @@ func readBounded(name string) ([]byte, error) {
 // stderr where that is a terminal.
 func carryOut(ctx context.Context, s *v1alpha1.EvalSuite, prepared *suite.Prepared, stderr io.Writer) *report.Document {
 	uid := string(uuid.NewUUID())
-	meta := report.Meta{
-		Run: report.Run{
-			UID:             uid,
-			Name:            s.Name + "-local-" + uid[:8],
-			Suite:           s.Name,
-			Endpoint:        prepared.Endpoint,
-			Namespace:       s.Namespace,
-			Trigger:         string(v1alpha1.TriggerManual),
-			Revision:        prepared.Revision,
-			GoldenSetDigest: prepared.GoldenSetDigest,
-		},
-		Settings: report.Settings{
-			TopK:             prepared.TopK,
-			Unit:             prepared.Unit,
-			PrimaryK:         prepared.PrimaryK,
-			EvaluationDigest: prepared.EvaluationDigest,
-		},
-	}
+	meta := prepared.Meta(s, uid, s.Name+"-local-"+uid[:8], v1alpha1.TriggerManual)
 	bar := newProgress(stderr, s.Name, len(prepared.Plan.Cases))
 	cases := make([]eval.CaseResult, 0, len(prepared.Plan.Cases))
 	meta.Run.StartTime = now()

@@ -63,7 +63,7 @@ func TestLoadAppliesTheDefaultsOfTheCRD(t *testing.T) {
 		OnGoldenSetChange: ptr.To(true),
 		Execution:         v1alpha1.Execution{Parallelism: 8, TimeoutSeconds: 1800},
 		Gate:              v1alpha1.Gate{MaxAgeSeconds: 86400},
-		History:           v1alpha1.History{PassedRuns: ptr.To[int32](5), FailedRuns: ptr.To[int32](10)},
+		History:           v1alpha1.History{PassedRuns: ptr.To[int32](5), FailedRuns: ptr.To[int32](10), StoreContent: ptr.To(true)},
 	}
 	if diff := cmp.Diff(want, spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)

@@ -29,7 +29,9 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/controllers"
+	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/server"
 	"github.com/assay-dev/assay/internal/telemetry"
 )
 
@@ -38,7 +40,10 @@ const leaderElectionID = "operator.assay.dev"
 
 // workers is how many objects of a kind are looked at at the same time. Runs
 // themselves go on elsewhere; a worker only reads and writes.
-const workers = 4
+const workers = 16
+
+// fetches is how many of them may wait for a golden set over http at the same time.
+const fetches = workers / 2
 
 // Options are the operator's flags.
 type Options struct {
@@ -58,6 +63,16 @@ type Options struct {
 	Namespaces []string
 	// MaxConcurrentRuns is how many runs go at once.
 	MaxConcurrentRuns int
+	// History is the DSN of the history store; empty: none is kept.
+	History string
+	// HistoryRetention is how long, and how many runs a suite, the history keeps.
+	HistoryRetention history.Retention
+	// APIAddress to serve the HTTP API at; "0" or "" serves none.
+	APIAddress string
+	// APISecure serves it over HTTPS.
+	APISecure bool
+	// APICertDir holds tls.crt and tls.key; empty: a self-signed certificate.
+	APICertDir string
 	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
 	Recheck time.Duration
 	// Clock tells the time; nil: the real one.
@@ -79,35 +94,46 @@ func Scheme() *runtime.Scheme {
 // Run runs the operator until the context ends. It returns an error where it
 // could not start, or lost its lease.
 func Run(ctx context.Context, cfg *rest.Config, o Options) error {
-	mgr, err := New(ctx, cfg, o)
+	mgr, kept, err := build(ctx, cfg, o)
 	if err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("run the operator: %w", err)
+		err = fmt.Errorf("run the operator: %w", err)
+		return errors.Join(err, kept.close())
 	}
-	return nil
+	return kept.close()
 }
 
-// New makes the manager with everything in it.
-func New(ctx context.Context, cfg *rest.Config, o Options) (manager.Manager, error) {
+// build makes the manager with everything in it, and the history that it writes to.
+func build(ctx context.Context, cfg *rest.Config, o Options) (manager.Manager, *store, error) {
 	if o.MaxConcurrentRuns < 1 {
-		return nil, fmt.Errorf("--max-concurrent-runs is %d: it must be at least 1", o.MaxConcurrentRuns)
+		return nil, nil, fmt.Errorf("--max-concurrent-runs is %d: it must be at least 1", o.MaxConcurrentRuns)
 	}
 	mgr, err := ctrl.NewManager(cfg, managerOptions(o))
 	if err != nil {
-		return nil, fmt.Errorf("set up the operator: %w", err)
+		return nil, nil, fmt.Errorf("set up the operator: %w", err)
 	}
-	if err := addControllers(ctx, mgr, o); err != nil {
-		return nil, err
+	now := o.Clock
+	if now == nil {
+		now = clock.RealClock{}
+	}
+	var kept *store
+	if o.History != "" {
+		if kept, err = openStore(ctx, o.History, mgr.GetLogger().WithName("history"), now); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := addControllers(ctx, mgr, o, kept, now); err != nil {
+		return nil, nil, errors.Join(err, kept.close())
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add the health check: %w", err)
+		return nil, nil, fmt.Errorf("add the health check: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
-		return nil, fmt.Errorf("add the readiness check: %w", err)
+		return nil, nil, fmt.Errorf("add the readiness check: %w", err)
 	}
-	return mgr, nil
+	return mgr, kept, nil
 }
 
 func managerOptions(o Options) ctrl.Options {
@@ -155,7 +181,7 @@ func leaseNamespace(o Options) string {
 	return "default"
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, o Options) error {
+func addControllers(ctx context.Context, mgr manager.Manager, o Options, kept *store, now clock.Clock) error {
 	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -169,15 +195,12 @@ func addControllers(ctx context.Context, mgr manager.Manager, o Options) error {
 		return fmt.Errorf("register the collector: %w", err)
 	}
 
-	now := o.Clock
-	if now == nil {
-		now = clock.RealClock{}
-	}
 	recorder := mgr.GetEventRecorder("assay")
 	runner := controllers.NewRunner(now)
 	if err := mgr.Add(runner); err != nil {
 		return fmt.Errorf("add the runner: %w", err)
 	}
+	fetching := controllers.NewFetches(fetches)
 	suites := &controllers.SuiteReconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
@@ -185,6 +208,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, o Options) error {
 		Clock:    now,
 		Metrics:  measured,
 		Recheck:  o.Recheck,
+		Fetches:  fetching,
 	}
 	if err := suites.SetupWithManager(mgr, workers); err != nil {
 		return fmt.Errorf("set up the EvalSuite controller: %w", err)
@@ -198,12 +222,49 @@ func addControllers(ctx context.Context, mgr manager.Manager, o Options) error {
 		Limits:   retriever.NewLimits(),
 		Metrics:  measured,
 		MaxRuns:  o.MaxConcurrentRuns,
+		Fetches:  fetching,
+	}
+	if kept != nil {
+		runs.History = kept
 	}
 	if err := runs.SetupWithManager(mgr, workers); err != nil {
 		return fmt.Errorf("set up the EvalRun controller: %w", err)
 	}
+	return addHistory(mgr, o, kept, measured)
+}
+
+// addHistory adds what keeps the history within its bounds and answers out of it.
+func addHistory(mgr manager.Manager, o Options, kept *store, measured *telemetry.Metrics) error {
+	if kept == nil {
+		if serves(o.APIAddress) {
+			return errors.New("the HTTP API answers out of the history: give --history, or --api-bind-address=0 to serve no API")
+		}
+		return nil
+	}
+	if err := mgr.Add(&keeper{store: kept, retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
+		return fmt.Errorf("add the keeper of the history: %w", err)
+	}
+	if !serves(o.APIAddress) {
+		return nil
+	}
+	access, err := server.NewAccess(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("set up the HTTP API: %w", err)
+	}
+	handler := server.New(server.Options{
+		History: kept,
+		Runs:    &server.ClusterRuns{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces},
+		Access:  access,
+		Log:     mgr.GetLogger().WithName("api"),
+	})
+	if err := mgr.Add(&api{address: o.APIAddress, secure: o.APISecure, certDir: o.APICertDir, handler: handler}); err != nil {
+		return fmt.Errorf("add the HTTP API: %w", err)
+	}
 	return nil
 }
+
+// serves says whether an address is one to listen at.
+func serves(address string) bool { return address != "" && address != "0" }
 
 // leading says whether this operator works; without leader election it always does.
 func leading(mgr manager.Manager) func() bool {

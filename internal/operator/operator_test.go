@@ -113,11 +113,11 @@ func newOperator(t *testing.T, change func(*Options)) (manager.Manager, *prometh
 	if change != nil {
 		change(&o)
 	}
-	mgr, err := New(t.Context(), discovery(t), o)
+	mgr, _, err := build(t.Context(), discovery(t), o)
 	return mgr, registry, err
 }
 
-func TestNew(t *testing.T) {
+func TestBuild(t *testing.T) {
 	mgr, registry, err := newOperator(t, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 // elsewhere are words of the tables that are no reason of a condition: types of
 // conditions, verdicts, and reasons of Events.
 var elsewhere = map[string]bool{
-	"Ready": true, "Reconciling": true, "Stalled": true, "Passing": true, "Complete": true,
+	"Ready": true, "Reconciling": true, "Stalled": true, "Passing": true, "Complete": true, "HistoryStored": true,
 	"Failed": true, "Error": true,
 	"RunStarted": true, "RunPassed": true, "RunFailed": true, "RunInconclusive": true,
 	"GoldenSetRead": true, "GoldenSetWarnings": true, "MissedSchedule": true, "SlotSkipped": true, "RunNameTaken": true,

@@ -7,4 +7,5 @@ const (
 	ReasonQueueFull    = "QueueFull"
 	ReasonSuiteChanged = "SuiteChanged"
 	ReasonSuiteDeleted = "SuiteDeleted"
+	ReasonTooManyTries = "AttemptsExceeded"
 )

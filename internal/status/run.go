@@ -34,6 +34,12 @@ const (
 	ReasonRunning       = "Running"
 )
 
+// Reasons of the condition HistoryStored.
+const (
+	ReasonStored      = "Stored"
+	ReasonStoreFailed = "StoreFailed"
+)
+
 // Progress is how far a run is.
 type Progress struct{ Total, Done, Errored int }
 
@@ -42,14 +48,16 @@ func Waiting(run *v1alpha1.EvalRun, reason, message string, now time.Time) {
 	open(run, reason, message, now)
 }
 
-// Started says that a run has begun, and with what.
-func Started(run *v1alpha1.EvalRun, p *suite.Prepared, now time.Time) {
+// Started says that a run has begun, and with what. done is how many cases an
+// interrupted process has asked already.
+func Started(run *v1alpha1.EvalRun, p *suite.Prepared, done int, now time.Time) {
 	s := &run.Status
 	s.StartTime = ptr.To(metav1.NewMicroTime(now))
 	s.Revision = p.Revision
 	s.SuiteEvaluationDigest = p.EvaluationDigest
 	s.GoldenSetDigest = p.GoldenSetDigest
-	Advanced(run, Progress{Total: len(p.Plan.Cases)}, now)
+	s.Attempts = ptr.To(ptr.Deref(s.Attempts, 0) + 1)
+	Advanced(run, Progress{Total: len(p.Plan.Cases), Done: done}, now)
 }
 
 // Advanced says how far a run is.
@@ -97,7 +105,18 @@ func Verdict(run *v1alpha1.EvalRun, verdict v1alpha1.Verdict, reason, message st
 	}
 	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, ObservedGeneration: run.Generation, Reason: string(verdict), Message: message})
 	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionPassed, Status: passed, ObservedGeneration: run.Generation, Reason: reason, Message: message})
-	keepOnly(&s.Conditions, v1alpha1.ConditionComplete, v1alpha1.ConditionPassed)
+	keepOnly(&s.Conditions, v1alpha1.ConditionComplete, v1alpha1.ConditionPassed, v1alpha1.ConditionHistoryStored)
+}
+
+// Stored says whether everything of a run is in the history; lost says what is
+// not, and why, and is empty where all of it is.
+func Stored(run *v1alpha1.EvalRun, lost string, now time.Time) {
+	c := metav1.Condition{Type: v1alpha1.ConditionHistoryStored, Status: metav1.ConditionTrue, ObservedGeneration: run.Generation,
+		Reason: ReasonStored, Message: "everything of the run is in the history"}
+	if lost != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, ReasonStoreFailed, lost
+	}
+	set(&run.Status.Conditions, metav1.NewTime(now), c)
 }
 
 // Finished writes what a run measured, and its verdict.

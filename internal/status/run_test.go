@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -37,7 +38,7 @@ func TestARunFromItsQueueToItsVerdict(t *testing.T) {
 	wantCondition(t, run.Status.Conditions, "Complete", metav1.ConditionFalse, "Queued")
 	wantCondition(t, run.Status.Conditions, "Passed", metav1.ConditionUnknown, "Queued")
 
-	Started(run, p, noon)
+	Started(run, p, 0, noon)
 	st := &run.Status
 	if st.Revision != "r1" || st.SuiteEvaluationDigest != "e" || st.GoldenSetDigest != "g" || !st.StartTime.Equal(ptr.To(metav1.NewMicroTime(noon))) || st.ProgressText != "0/3" {
 		t.Errorf("a run that has begun: %+v", st)
@@ -54,7 +55,7 @@ func TestARunFromItsQueueToItsVerdict(t *testing.T) {
 	}
 
 	// An operator that takes the run over begins it again, at the time when it began.
-	Started(run, p, st.StartTime.Time)
+	Started(run, p, 0, st.StartTime.Time)
 	if st.ProgressText != "0/3" || !st.StartTime.Equal(ptr.To(metav1.NewMicroTime(noon))) {
 		t.Errorf("taken over: %s since %s", st.ProgressText, st.StartTime)
 	}
@@ -93,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	t.Run("a clock that goes back", func(t *testing.T) {
 		run := newRun()
-		Started(run, prepared(), noon)
+		Started(run, prepared(), 0, noon)
 		Verdict(run, v1alpha1.VerdictError, "R", "m", noon.Add(-time.Hour))
 		if run.Status.Duration != "0s" {
 			t.Errorf("it took %s", run.Status.Duration)
@@ -136,7 +137,7 @@ func result() *eval.Result {
 
 func TestFinished(t *testing.T) {
 	run := newRun()
-	Started(run, prepared(), noon)
+	Started(run, prepared(), 0, noon)
 	Finished(run, prepared(), result(), noon.Add(time.Minute))
 	got := *run.Status.DeepCopy()
 	wantCondition(t, got.Conditions, "Passed", metav1.ConditionFalse, "ObjectivesMissed")
@@ -147,6 +148,7 @@ func TestFinished(t *testing.T) {
 		Progress: &v1alpha1.Progress{Total: ptr.To[int32](3), Done: ptr.To[int32](3), Errored: ptr.To[int32](1)}, ProgressText: "3/3",
 		HitRate: "1.0000", MRR: "0.6667",
 		StartTime: ptr.To(metav1.NewMicroTime(noon)), CompletionTime: ptr.To(metav1.NewMicroTime(noon.Add(time.Minute))), Duration: "1m0s",
+		Attempts: ptr.To[int32](1),
 		Coverage: &v1alpha1.Coverage{Retrieval: "0.6667"},
 		Metrics: []v1alpha1.RunMetric{
 			{Name: "hit_rate@5", Tag: ptr.To(""), Value: "1.0000", Count: ptr.To[int32](2), Low: "0.5000", High: "1.0000"},
@@ -255,5 +257,50 @@ func TestTagsOfAStatus(t *testing.T) {
 	keep := statusTags(s, nil)
 	if len(keep) != 16 || !keep["t00"] || !keep["t15"] || keep["t16"] {
 		t.Errorf("kept are %v, want t00 to t15", keep)
+	}
+}
+
+func TestStored(t *testing.T) {
+	run := &v1alpha1.EvalRun{}
+	Stored(run, "", noon)
+	if c := meta.FindStatusCondition(run.Status.Conditions, "HistoryStored"); c == nil || c.Status != metav1.ConditionTrue || c.Reason != "Stored" {
+		t.Errorf("with nothing lost the condition is %+v", c)
+	}
+	Stored(run, "3 cases could not be written: the disk is full", noon)
+	c := meta.FindStatusCondition(run.Status.Conditions, "HistoryStored")
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != "StoreFailed" || c.Message != "3 cases could not be written: the disk is full" {
+		t.Errorf("with a loss the condition is %+v", c)
+	}
+	// The verdict that comes after leaves it.
+	Verdict(run, v1alpha1.VerdictPassed, "ObjectivesMet", "fine", noon)
+	if meta.FindStatusCondition(run.Status.Conditions, "HistoryStored") == nil {
+		t.Error("the verdict dropped the condition")
+	}
+}
+
+func TestASuiteTakesOverWhatItsLastRunSaysOfTheHistory(t *testing.T) {
+	ended := func(name, lost string, at time.Time) *v1alpha1.EvalRun {
+		run := &v1alpha1.EvalRun{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		Verdict(run, v1alpha1.VerdictPassed, "ObjectivesMet", "fine", at)
+		Stored(run, lost, at)
+		return run
+	}
+	good, bad := ended("good", "", noon), ended("bad", "the disk is full", noon.Add(time.Minute))
+	s := &v1alpha1.EvalSuite{}
+	for _, tc := range []struct {
+		runs   []*v1alpha1.EvalRun
+		status metav1.ConditionStatus
+		says   string
+	}{
+		{nil, "", ""},
+		{[]*v1alpha1.EvalRun{good}, metav1.ConditionTrue, "run good"},
+		{[]*v1alpha1.EvalRun{bad, good}, metav1.ConditionFalse, "run bad: the disk is full"},
+		{nil, metav1.ConditionFalse, "run bad: the disk is full"}, // pruned
+	} {
+		setStored(s, SuiteFacts{Runs: tc.runs, Now: noon})
+		c := meta.FindStatusCondition(s.Status.Conditions, "HistoryStored")
+		if (c != nil) != (tc.status != "") || c != nil && (c.Status != tc.status || !strings.HasPrefix(c.Message, tc.says)) {
+			t.Errorf("after %d runs the condition is %+v, want %s %q", len(tc.runs), c, tc.status, tc.says)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -66,7 +67,8 @@ func Suite(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	foldRuns(s, f)
 	setReadiness(s, f)
 	setPassing(s, f)
-	keepOnly(&st.Conditions, v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionPassing)
+	setStored(s, f)
+	keepOnly(&st.Conditions, v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionPassing, v1alpha1.ConditionHistoryStored)
 }
 
 // NextExpiry is when the suite's condition Passing changes by itself; zero
@@ -233,7 +235,7 @@ func setReadiness(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	case f.Stall == nil:
 		ready.Message = "the suite is accepted"
 		if g := f.Golden; g != nil {
-			ready.Message = fmt.Sprintf("the suite is accepted: %d cases, %d calls a run", g.Cases, g.Calls)
+			ready.Message = fmt.Sprintf("the suite is accepted; cases: %d, calls a run: %d", g.Cases, g.Calls)
 		}
 	case f.Stall.Transient:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Stall.Reason, f.Stall.Message
@@ -310,3 +312,22 @@ func unknown(reason, format string, args ...any) metav1.Condition {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// setStored takes over what the run that ended last says of the history. Where
+// no run is left to say it, it stays as it was.
+func setStored(s *v1alpha1.EvalSuite, f SuiteFacts) {
+	var last *v1alpha1.EvalRun
+	for _, run := range f.Runs {
+		if run.Status.Verdict != "" && meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionHistoryStored) != nil &&
+			(last == nil || last.Status.CompletionTime.Before(run.Status.CompletionTime)) {
+			last = run
+		}
+	}
+	if last == nil {
+		return
+	}
+	c := *meta.FindStatusCondition(last.Status.Conditions, v1alpha1.ConditionHistoryStored)
+	c.Message = "run " + last.Name + ": " + c.Message
+	c.ObservedGeneration = s.Generation
+	set(&s.Status.Conditions, metav1.NewTime(f.Now), c)
+}

@@ -334,7 +334,7 @@ func TestReadiness(t *testing.T) {
 		ready, reconciling, stalled condition
 		says                        string
 	}{
-		"fine":    {nil, condition{isTrue, "Succeeded"}, condition{isFalse, "Succeeded"}, condition{isFalse, "Succeeded"}, "the suite is accepted: 12 cases, 14 calls a run"},
+		"fine":    {nil, condition{isTrue, "Succeeded"}, condition{isFalse, "Succeeded"}, condition{isFalse, "Succeeded"}, "the suite is accepted; cases: 12, calls a run: 14"},
 		"mistake": {mistake, condition{isFalse, "SecretNotFound"}, condition{isFalse, "Succeeded"}, condition{isTrue, "SecretNotFound"}, "the Secret is missing"},
 		"outage":  {outage, condition{isFalse, "GoldenSetUnreadable"}, condition{isTrue, "Retrying"}, condition{isFalse, "Succeeded"}, "the server is down"},
 	} {

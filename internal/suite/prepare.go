@@ -9,6 +9,7 @@ import (
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
 )
@@ -181,4 +182,26 @@ func planOf(s *v1alpha1.EvalSuite, cases []golden.Case, topK int) (eval.Plan, er
 		plan.Objectives = append(plan.Objectives, score.Objective{Metric: o.Metric, Tag: tagOf(o), Min: o.Min, Max: o.Max})
 	}
 	return plan, nil
+}
+
+// Meta is what the run's document says beside its result.
+func (p *Prepared) Meta(s *v1alpha1.EvalSuite, uid, name string, trigger v1alpha1.Trigger) report.Meta {
+	return report.Meta{
+		Run: report.Run{
+			UID:             uid,
+			Name:            name,
+			Suite:           s.Name,
+			Endpoint:        p.Endpoint,
+			Namespace:       s.Namespace,
+			Trigger:         string(trigger),
+			Revision:        p.Revision,
+			GoldenSetDigest: p.GoldenSetDigest,
+		},
+		Settings: report.Settings{
+			TopK:             p.TopK,
+			Unit:             p.Unit,
+			PrimaryK:         p.PrimaryK,
+			EvaluationDigest: p.EvaluationDigest,
+		},
+	}
 }

@@ -41,6 +41,10 @@ type Metrics struct {
 	runQueue      prometheus.Histogram
 	scheduleDelay prometheus.Histogram
 	requests      *prometheus.HistogramVec
+	historyLost   *prometheus.CounterVec
+	historyBytes  prometheus.Gauge
+	historyRuns   prometheus.Gauge
+	historyCases  prometheus.Gauge
 }
 
 // NewMetrics registers the metrics of the process with reg. It panics if they
@@ -61,6 +65,22 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		requests: auto.NewHistogramVec(histogram("assay_request_duration_seconds",
 			"How long requests took, each retry on its own, by stage and by how they ended.", requestBuckets),
 			[]string{"stage", "outcome"}),
+		historyLost: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "assay_history_lost_cases_total",
+			Help: "Cases that could not be written into the history store and were given up.",
+		}, []string{"namespace", "suite"}),
+		historyBytes: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "assay_history_size_bytes",
+			Help: "Size of the history store when it was last measured; 0 until then.",
+		}),
+		historyRuns: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "assay_history_runs",
+			Help: "Runs in the history store when it was last measured.",
+		}),
+		historyCases: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "assay_history_cases",
+			Help: "Cases in the history store when it was last measured.",
+		}),
 	}
 }
 
@@ -99,10 +119,24 @@ func (m *Metrics) ObserveRequest(stage, outcome string, seconds float64) {
 	observe(m.requests.WithLabelValues(stage, outcome), seconds)
 }
 
+// HistoryLost counts cases of a suite that did not get into the history.
+func (m *Metrics) HistoryLost(namespace, suite string, cases int) {
+	m.historyLost.WithLabelValues(toLabel(namespace), toLabel(suite)).Add(float64(cases))
+}
+
+// HistorySize tells how large the history is.
+func (m *Metrics) HistorySize(bytes, runs, cases int64) {
+	m.historyBytes.Set(float64(bytes))
+	m.historyRuns.Set(float64(runs))
+	m.historyCases.Set(float64(cases))
+}
+
 // ForgetSuite removes the series of a suite that is gone. Call it after the
 // suite's last run has ended: a later RunFinished brings them back.
 func (m *Metrics) ForgetSuite(namespace, suite string) {
-	m.runs.DeletePartialMatch(prometheus.Labels{"namespace": toLabel(namespace), "suite": toLabel(suite)})
+	of := prometheus.Labels{"namespace": toLabel(namespace), "suite": toLabel(suite)}
+	m.runs.DeletePartialMatch(of)
+	m.historyLost.DeletePartialMatch(of)
 }
 
 // observe leaves out what is below 0 or NaN, which would spoil the sum for good.

@@ -40,7 +40,7 @@ func TestDefaultsOfASuite(t *testing.T) {
 		OnGoldenSetChange: ptr.To(true),
 		Execution:         v1alpha1.Execution{Parallelism: 8, TimeoutSeconds: 1800},
 		Gate:              v1alpha1.Gate{MaxAgeSeconds: 86400},
-		History:           v1alpha1.History{PassedRuns: ptr.To[int32](5), FailedRuns: ptr.To[int32](10)},
+		History:           v1alpha1.History{PassedRuns: ptr.To[int32](5), FailedRuns: ptr.To[int32](10), StoreContent: ptr.To(true)},
 	}
 	if diff := cmp.Diff(want, suite.Spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
@@ -74,7 +74,7 @@ spec:
 	}{
 		{"scoring", suite.Spec.Scoring, v1alpha1.Scoring{Unit: v1alpha1.UnitDocument, MinCoverage: "0.95"}},
 		{"execution", suite.Spec.Execution, v1alpha1.Execution{Parallelism: 1, TimeoutSeconds: 1800}},
-		{"history", suite.Spec.History, v1alpha1.History{PassedRuns: ptr.To[int32](0), FailedRuns: ptr.To[int32](10)}},
+		{"history", suite.Spec.History, v1alpha1.History{PassedRuns: ptr.To[int32](0), FailedRuns: ptr.To[int32](10), StoreContent: ptr.To(true)}},
 		{"gate", suite.Spec.Gate, v1alpha1.Gate{MaxAgeSeconds: 86400}},
 		{"caBundleRef", suite.Spec.Retriever.TLS.CABundleRef, &v1alpha1.CABundleReference{Kind: v1alpha1.CABundleConfigMap, Name: "ca", Key: "ca.crt"}},
 		{"objectives", suite.Spec.Objectives, []v1alpha1.Objective{{Metric: "mrr", Tag: ptr.To(""), Min: "0.9"}}},

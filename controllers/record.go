@@ -1,0 +1,114 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"k8s.io/utils/ptr"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/recorder"
+	"github.com/assay-dev/assay/internal/report"
+	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/suite"
+)
+
+// record makes the run's recorder, and has the plan take over what an
+// interrupted process has kept; nil where there is no history. A history that
+// cannot be read costs the checkpoint, not the run.
+func (r *RunReconciler) record(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, p *suite.Prepared) *recorder.Recorder {
+	if r.History == nil {
+		return nil
+	}
+	scorer, err := score.NewScorer(p.Plan.Score)
+	if err != nil {
+		return nil // the run says so itself
+	}
+	p.Plan.KeepText = ptr.Deref(s.Spec.History.StoreContent, true)
+	row := rowOf(run, s)
+	row.StartTime = r.Clock.Now()
+	if run.Status.StartTime != nil {
+		row.StartTime = run.Status.StartTime.Time
+	}
+	row.Revision, row.GoldenSetDigest, row.EvaluationDigest = p.Revision, p.GoldenSetDigest, p.EvaluationDigest
+	row.Total = len(p.Plan.Cases)
+	rec := recorder.New(r.History, row, p.Plan.Cases, scorer.Metrics())
+	if run.Status.StartTime == nil {
+		return rec
+	}
+	finished, corpus, err := rec.Resume(ctx)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "the run asks all of its cases again")
+		return rec
+	}
+	digests := make(map[string]string, len(p.Plan.Cases))
+	for i := range p.Plan.Cases {
+		digests[p.Plan.Cases[i].ID] = p.Plan.Cases[i].Digest
+	}
+	maps.DeleteFunc(finished, func(id string, f eval.Finished) bool { return digests[id] != f.Digest })
+	p.Plan.Finished, p.Plan.CorpusVersion = finished, corpus
+	return rec
+}
+
+// rowOf is what the history keeps of a run however it goes.
+func rowOf(run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) history.Run {
+	row := history.Run{
+		UID:       string(run.UID),
+		Namespace: run.Namespace,
+		Suite:     run.Spec.SuiteRef.Name,
+		Name:      run.Name,
+		Trigger:   string(run.Spec.Trigger),
+		Endpoint:  run.Spec.Endpoint,
+		Revision:  run.Spec.Revision,
+		Full:      suite.OptionsOf(&run.Spec).Full(),
+	}
+	if s != nil {
+		row.SuiteUID = string(s.UID)
+	}
+	return row
+}
+
+// endedRow is the row of a run that was carried out.
+func endedRow(run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, p *suite.Prepared, result *eval.Result, ended time.Time) history.Run {
+	row := rowOf(run, s)
+	row.Revision, row.GoldenSetDigest, row.EvaluationDigest = p.Revision, p.GoldenSetDigest, p.EvaluationDigest
+	row.CorpusVersion = result.CorpusVersion
+	row.StartTime = run.Status.StartTime.Time
+	row.CompletionTime = &ended
+	d := result.Decision
+	row.Verdict, row.Reason, row.Message = string(d.Verdict), d.Reason, d.Message
+	row.Total = result.Total
+	row.HitRate = valueOf(result.Summary, suite.PrimaryMetric(p.PrimaryK))
+	row.MRR = valueOf(result.Summary, "mrr")
+	meta := p.Meta(s, string(run.UID), run.Name, run.Spec.Trigger)
+	meta.Run.StartTime, meta.Run.CompletionTime = row.StartTime, ended
+	// A document holds numbers that JSON can write, and so this cannot fail.
+	row.Document, _ = json.Marshal(report.Build(meta, result, nil))
+	return row
+}
+
+// unmeasuredRow is the row of a run that ended before it began to ask.
+func unmeasuredRow(run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) history.Run {
+	st := &run.Status
+	row := rowOf(run, s)
+	row.StartTime = st.CompletionTime.Time
+	if st.StartTime != nil {
+		row.StartTime = st.StartTime.Time
+	}
+	row.CompletionTime = &st.CompletionTime.Time
+	row.GoldenSetDigest, row.EvaluationDigest = st.GoldenSetDigest, st.SuiteEvaluationDigest
+	row.Verdict, row.Reason, row.Message = string(st.Verdict), st.Reason, st.Message
+	return row
+}
+
+func valueOf(s score.Summary, name string) *float64 {
+	if m, ok := s.Mean(name, ""); ok {
+		return &m.Value
+	}
+	return nil
+}
