@@ -2,14 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +31,7 @@ const verdictWithin = 3 * time.Minute
 // demo is what the show needs.
 type demo struct {
 	assay, kubectl, kubeconfig, logs string
-	metrics                          string
+	metrics, api                     string
 	processes                        []*process
 }
 
@@ -74,6 +79,10 @@ func (d *demo) show(ctx context.Context) (bool, error) {
 	if err := d.run(ctx, "get", "evr", "-o", worst); err != nil {
 		return false, err
 	}
+	say("what came back, case by case: out of the history, by the HTTP API")
+	if err := d.history(ctx); err != nil {
+		return false, err
+	}
 	say("the gauges, as Prometheus scrapes them: over HTTPS, with a token that the API server knows")
 	if err := d.gauges(ctx); err != nil {
 		return false, err
@@ -99,12 +108,16 @@ func (d *demo) startAll(ctx context.Context) error {
 	if d.metrics, err = freeAddress(); err != nil {
 		return err
 	}
+	if d.api, err = freeAddress(); err != nil {
+		return err
+	}
 	probes, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	say("starting the operator: assay operator")
-	if err := d.start("operator", []string{"KUBECONFIG=" + d.kubeconfig}, "operator", "--metrics-bind-address", d.metrics, "--health-probe-bind-address", probes); err != nil {
+	if err := d.start("operator", []string{"KUBECONFIG=" + d.kubeconfig}, "operator", "--metrics-bind-address", d.metrics, "--health-probe-bind-address", probes,
+		"--api-bind-address", d.api, "--history", "sqlite://"+filepath.Join(d.logs, "history.db")); err != nil {
 		return err
 	}
 	return d.until(ctx, "the start of the operator", time.Minute, answers("http://"+probes+"/readyz"))
@@ -164,29 +177,11 @@ func (d *demo) follow(ctx context.Context) (verdict string, err error) {
 // gauges scrapes the operator as Prometheus does, with a ServiceAccount's
 // token, and prints the series of all cases.
 func (d *demo) gauges(ctx context.Context) error {
-	if _, err := d.output(ctx, "apply", "-f", "hack/demo/scraper.yaml"); err != nil {
-		return err
-	}
-	token, err := d.output(ctx, "create", "token", "scraper")
+	body, err := d.get(ctx, "https://"+d.metrics+"/metrics")
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+d.metrics+"/metrics", nil)
-	if err != nil {
-		return fmt.Errorf("scrape the operator: %w", err)
-	}
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
-	// The operator signed its certificate itself, a moment ago, on this machine.
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("scrape the operator: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("scrape the operator: it answered %s", resp.Status)
-	}
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if line := lines.Text(); headline(line) {
@@ -195,6 +190,87 @@ func (d *demo) gauges(ctx context.Context) error {
 	}
 	return lines.Err()
 }
+
+// get asks the operator with the token of an account that may read.
+func (d *demo) get(ctx context.Context, url string) ([]byte, error) {
+	if _, err := d.output(ctx, "apply", "-f", "hack/demo/reader.yaml"); err != nil {
+		return nil, err
+	}
+	token, err := d.output(ctx, "create", "token", "reader")
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", url, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	// The operator signed its certificate itself, a moment ago, on this machine.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the operator: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", url, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask %s: it answered %s: %s", url, resp.Status, body)
+	}
+	return body, nil
+}
+
+// history shows the suite's last run and one of its cases, as the HTTP API tells them.
+func (d *demo) history(ctx context.Context) error {
+	const suite = "/api/v1/eval/rag/default/quickstart/history?limit=1"
+	fmt.Println(style(faint, `$ curl -sk -H "Authorization: Bearer $(kubectl create token reader)" https://`+d.api+suite))
+	body, err := d.get(ctx, "https://"+d.api+suite)
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Runs []struct{ ID, Name, Verdict string }
+	}
+	if err := json.Unmarshal(body, &list); err != nil || len(list.Runs) == 0 {
+		return fmt.Errorf("read the history: %w: %s", cmp.Or(err, errNoRun), body)
+	}
+	last := list.Runs[0]
+	fmt.Printf("    %s  %s  id %s\n", last.Name, last.Verdict, last.ID)
+	run := "/api/v1/eval/rag/run/" + last.ID + "?tag=korean&limit=1"
+	fmt.Println(style(faint, "$ curl … https://"+d.api+run))
+	if body, err = d.get(ctx, "https://"+d.api+run); err != nil {
+		return err
+	}
+	var document struct {
+		Cases []struct {
+			ID, Question string
+			Retrieved    []struct {
+				Rank     int
+				ID       string
+				Score    float64
+				Relevant bool
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &document); err != nil || len(document.Cases) == 0 {
+		return fmt.Errorf("read the run: %w: %s", cmp.Or(err, errNoRun), body)
+	}
+	c := document.Cases[0]
+	fmt.Printf("    case %s: %s\n", c.ID, c.Question)
+	for _, r := range c.Retrieved[:min(5, len(c.Retrieved))] {
+		mark := ""
+		if r.Relevant {
+			mark = "  ← relevant"
+		}
+		fmt.Printf("    rank %d  %-28s score %.2f%s\n", r.Rank, r.ID, r.Score, mark)
+	}
+	return nil
+}
+
+// errNoRun is a history that lacks what was just run.
+var errNoRun = errors.New("there is no run in it")
 
 // headline picks the series that a person looks at first.
 func headline(line string) bool {
@@ -268,9 +344,13 @@ func (d *demo) nextSteps() {
   the same suite without a cluster
     bin/assay run -f config/samples/quickstart
 
+  every run so far, and one of them whole, out of the history
+    kubectl create token reader > /tmp/token
+    curl -sk -H "Authorization: Bearer $(cat /tmp/token)" https://%s/api/v1/eval/rag/default/quickstart/history
+
   logs: %s/*.log
 
-`, d.kubeconfig, d.kubectl, d.logs)
+`, d.kubeconfig, d.kubectl, d.api, d.logs)
 }
 
 // wait keeps the demo up until it is stopped or a process ends.

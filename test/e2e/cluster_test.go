@@ -100,7 +100,7 @@ func startControllerManager() (stop func(), err error) {
 		"--kubeconfig="+adminFile,
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller",
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,clusterrole-aggregation-controller",
 	)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -146,20 +146,30 @@ func eventually(t *testing.T, check func(context.Context) error) {
 // assay is a running `assay operator`, with the rights of config/rbac and no others.
 type assay struct {
 	metrics string
+	api     string
 	cmd     *exec.Cmd
 	log     *syncBuffer
 	done    chan struct{}
 }
 
-// startAssay starts the operator and waits until it is ready. It ends with the test.
+// startAssay starts the operator with a history of its own and waits until it is
+// ready. It ends with the test.
 func startAssay(t *testing.T) *assay {
 	t.Helper()
-	a := &assay{metrics: freeAddress(t), log: &syncBuffer{}, done: make(chan struct{})}
+	return startAssayOn(t, "sqlite://"+filepath.Join(t.TempDir(), "history.db"))
+}
+
+// startAssayOn starts the operator on this history.
+func startAssayOn(t *testing.T, history string) *assay {
+	t.Helper()
+	a := &assay{metrics: freeAddress(t), api: freeAddress(t), log: &syncBuffer{}, done: make(chan struct{})}
 	probes := freeAddress(t)
 	a.cmd = exec.Command(os.Getenv(assayBin), "operator",
 		"--metrics-bind-address", a.metrics,
 		"--health-probe-bind-address", probes,
 		"--leader-elect-namespace", "assay-system",
+		"--api-bind-address", a.api,
+		"--history", history,
 	)
 	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+operatorKubeconfig(t))
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log

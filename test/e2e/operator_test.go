@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -75,6 +76,7 @@ type retrieverStub struct {
 	calls atomic.Int64
 	mu    sync.Mutex
 	gate  chan struct{}
+	held  string // the question that waits; empty: every one
 }
 
 func newRetriever(t *testing.T) *retrieverStub {
@@ -88,9 +90,9 @@ func newRetriever(t *testing.T) *retrieverStub {
 		}
 		s.calls.Add(1)
 		s.mu.Lock()
-		gate := s.gate
+		gate, held := s.gate, s.held
 		s.mu.Unlock()
-		if gate != nil {
+		if gate != nil && (held == "" || held == body.Query) {
 			select {
 			case <-gate:
 			case <-r.Context().Done():
@@ -105,19 +107,23 @@ func newRetriever(t *testing.T) *retrieverStub {
 }
 
 // hold keeps every answer back until the returned function is called.
-func (s *retrieverStub) hold() (release func()) {
+func (s *retrieverStub) hold() (release func()) { return s.holdFor("") }
+
+// holdFor keeps back the answers to one question.
+func (s *retrieverStub) holdFor(question string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
-	s.gate = gate
+	s.gate, s.held = gate, question
 	return func() { close(gate) }
 }
 
-// scraperToken is the token of an account that may scrape.
+// scraperToken is the token of an account that may scrape, and read.
 func scraperToken(t *testing.T) string {
 	t.Helper()
 	_, _ = kubectl("create", "serviceaccount", "prometheus")
 	_, _ = kubectl("create", "clusterrolebinding", "prometheus", "--clusterrole=assay-metrics-reader", "--serviceaccount=default:prometheus")
+	_, _ = kubectl("create", "clusterrolebinding", "prometheus-view", "--clusterrole=view", "--serviceaccount=default:prometheus")
 	return strings.TrimSpace(mustKubectl(t, "create", "token", "prometheus"))
 }
 
@@ -211,23 +217,126 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 	}
 }
 
-func TestAnOperatorThatIsKilledRunsOnceMore(t *testing.T) {
+func TestAnOperatorThatIsKilledGoesOn(t *testing.T) {
 	ns, retriever := newNamespace(t), newRetriever(t)
-	release := retriever.hold()
-	first := startAssay(t)
+	history := "sqlite://" + filepath.Join(t.TempDir(), "history.db")
+	release := retriever.holdFor("where is c")
+	first := startAssayOn(t, history)
 	apply(t, ns, retriever.URL)
 	eventually(t, func(context.Context) error {
 		if n := retriever.calls.Load(); n != 4 {
-			return fmt.Errorf("%d calls are held, want 4", n)
+			return fmt.Errorf("%d calls are made, want 4", n)
+		}
+		return nil
+	})
+	// The batch that holds the three finished cases is written within a second or so.
+	run := strings.TrimSpace(mustKubectl(t, "-n", ns, "get", "evr", "-o", "jsonpath={.items[0].metadata.uid}"))
+	eventually(t, func(ctx context.Context) error {
+		var document struct{ Cases []struct{ ID string } }
+		if err := first.ask(ctx, scraperToken(t), http.MethodGet, "/api/v1/eval/rag/run/"+run, "", http.StatusOK, &document); err != nil {
+			return err
+		}
+		if len(document.Cases) != 3 {
+			return fmt.Errorf("%d cases are kept, want 3", len(document.Cases))
 		}
 		return nil
 	})
 	first.stop(syscall.SIGKILL)
 	release()
-	startAssay(t)
+	startAssayOn(t, history)
 	mustKubectl(t, "-n", ns, "wait", "evs/docs-bot", "--for=condition=Passing", waitReady)
 	if runs := strings.Fields(mustKubectl(t, "-n", ns, "get", "evr", "-o", "name")); len(runs) != 1 {
 		t.Errorf("runs are %v, want one", runs)
+	}
+	if n := retriever.calls.Load(); n != 5 {
+		t.Errorf("%d calls, want 5: the three finished cases are not asked again", n)
+	}
+}
+
+// ask calls the HTTP API and decodes its answer.
+func (a *assay) ask(ctx context.Context, token, method, path, body string, want int, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "https://"+a.api+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != want {
+		return fmt.Errorf("%s %s: the answer is %s, want %d: %s", method, path, resp.Status, want, text)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}
+
+// TestTheAPIStartsAndTellsRuns asks as accounts with the rights of the
+// cluster's own roles, which config/rbac aggregates to.
+func TestTheAPIStartsAndTellsRuns(t *testing.T) {
+	ns, retriever := newNamespace(t), newRetriever(t)
+	operator := startAssay(t)
+	apply(t, ns, retriever.URL)
+	mustKubectl(t, "-n", ns, "wait", "evs/docs-bot", "--for=condition=Passing", waitReady)
+	tokens := map[string]string{"nobody": ""}
+	for _, account := range []string{"stranger", "view", "edit"} {
+		mustKubectl(t, "-n", ns, "create", "serviceaccount", account)
+		if account != "stranger" {
+			mustKubectl(t, "-n", ns, "create", "rolebinding", account, "--clusterrole="+account, "--serviceaccount="+ns+":"+account)
+		}
+		tokens[account] = strings.TrimSpace(mustKubectl(t, "-n", ns, "create", "token", account))
+	}
+	suite := "/api/v1/eval/rag/" + ns + "/docs-bot"
+	for _, tc := range []struct {
+		account, method, path string
+		want                  int
+	}{
+		{"nobody", http.MethodGet, suite + "/history", http.StatusUnauthorized},
+		{"stranger", http.MethodGet, suite + "/history", http.StatusForbidden},
+		{"stranger", http.MethodGet, "/api/v1/eval/rag/" + ns + "/absent/history", http.StatusForbidden},
+		{"view", http.MethodGet, "/api/v1/eval/rag/" + ns + "/absent/history", http.StatusNotFound},
+		{"view", http.MethodGet, suite + "/history", http.StatusOK},
+		{"view", http.MethodPost, suite, http.StatusForbidden},
+		{"edit", http.MethodPost, suite + "?wait=30s", http.StatusOK},
+	} {
+		eventually(t, func(ctx context.Context) error { // the roles are aggregated by a controller
+			return operator.ask(ctx, tokens[tc.account], tc.method, tc.path, "", tc.want, nil)
+		})
+	}
+	var list struct {
+		Runs []struct{ ID, Trigger, Verdict string }
+	}
+	if err := operator.ask(t.Context(), tokens["view"], http.MethodGet, suite+"/history", "", http.StatusOK, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Runs) < 2 || list.Runs[0].Trigger != "API" || list.Runs[0].Verdict != "Passed" || list.Runs[len(list.Runs)-1].Trigger != "Spec" {
+		t.Errorf("the history is %+v, want runs of the API before the first", list.Runs)
+	}
+	var document struct {
+		Verdict string
+		Cases   []struct {
+			ID        string
+			Retrieved []struct {
+				Rank int
+				ID   string
+			}
+		}
+	}
+	if err := operator.ask(t.Context(), tokens["view"], http.MethodGet, "/api/v1/eval/rag/run/"+list.Runs[0].ID, "", http.StatusOK, &document); err != nil {
+		t.Fatal(err)
+	}
+	if document.Verdict != "Passed" || len(document.Cases) != 4 || document.Cases[0].ID != "q1" || document.Cases[0].Retrieved[0].ID != "a" {
+		t.Errorf("the run is %+v", document)
 	}
 }
 
