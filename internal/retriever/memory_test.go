@@ -195,7 +195,9 @@ func TestLargeRepliesWaitForMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, s := play(t, []step{{status: 200, body: test.body, takes: 3 * time.Second}}, timeout(10*time.Second), test.change)
-				time.AfterFunc(time.Minute, hold(t))
+				release := hold(t)
+				freed := make(chan struct{})
+				time.AfterFunc(time.Minute, func() { release(); close(freed) })
 				r, err := client.Retrieve(t.Context(), howTo, 10)
 				if err != nil {
 					t.Fatal(err)
@@ -206,7 +208,7 @@ func TestLargeRepliesWaitForMemory(t *testing.T) {
 				if took := time.Since(s.start); took < max(test.waits, 3*time.Second) || test.waits == 0 && took > 3*time.Second {
 					t.Errorf("took %s", took)
 				}
-				time.Sleep(time.Minute)
+				<-freed
 			})
 			hold(t)() // All was given back.
 		})
