@@ -78,7 +78,7 @@ func (s *server) suiteToRun(r *http.Request, namespace, name string) (*v1alpha1.
 	if err := s.mayGet(r, namespace, name); err != nil {
 		return nil, err
 	}
-	if err := s.may(r, "get", "evalruns", namespace, ""); err != nil {
+	if err := s.may(r, "create", "evalruns", namespace, ""); err != nil {
 		return nil, err
 	}
 	suite, err := s.Runs.Suite(r.Context(), namespace, name)
