@@ -583,6 +583,7 @@ func TestRetry(t *testing.T) {
 		{"not earlier", quiet(now(at("11:59:59")), runs(failed())), nil, at("12:00:00")},
 		{"with the trigger of the first", quiet(runs(failed(func(r *Run) { r.Trigger = TriggerSchedule }))), retry(TriggerSchedule), time.Time{}},
 		{"not by hand", quiet(runs(failed(func(r *Run) { r.Trigger = TriggerManual }))), nil, time.Time{}},
+		{"not by the API", quiet(runs(failed(func(r *Run) { r.Trigger = TriggerAPI }))), nil, time.Time{}},
 		{"not of a subset", quiet(runs(failed(func(r *Run) { r.Full = false }))), nil, time.Time{}},
 		{"not after another verdict", quiet(runs(failed(func(r *Run) { r.Verdict = "Inconclusive" }))), nil, time.Time{}},
 		{"not while suspended", quiet(suspended, runs(failed())), nil, time.Time{}},

@@ -5,6 +5,7 @@ import "time"
 // What starts a run.
 const (
 	TriggerManual    = "Manual"
+	TriggerAPI       = "API"
 	TriggerSchedule  = "Schedule"
 	TriggerGoldenSet = "GoldenSet"
 	TriggerSpec      = "Spec"

@@ -12,7 +12,7 @@ func retryError(f Facts, d *Decision) {
 		return
 	}
 	failed, found := f.newest(f.endedForToday())
-	if !found || failed.Verdict != VerdictError || failed.RetryOf != "" || failed.Trigger == TriggerManual {
+	if !found || failed.Verdict != VerdictError || failed.RetryOf != "" || failed.askedFor() {
 		return
 	}
 	what := "retry-of:" + failed.Name
@@ -29,6 +29,10 @@ func retryError(f Facts, d *Decision) {
 	}
 	d.create(f.Suite, what, Create{Trigger: failed.Trigger, TriggeredBy: what, RetryOf: failed.Name})
 }
+
+// askedFor holds for a run that somebody started, who sees for himself how it
+// ended.
+func (r Run) askedFor() bool { return r.Trigger == TriggerManual || r.Trigger == TriggerAPI }
 
 // endedForToday returns what holds for finished full runs that measured today's
 // key, and for the newest of all if it ended before it measured anything.
