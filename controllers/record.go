@@ -6,7 +6,9 @@ import (
 	"maps"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
@@ -53,6 +55,24 @@ func (r *RunReconciler) record(ctx context.Context, run *v1alpha1.EvalRun, s *v1
 	maps.DeleteFunc(finished, func(id string, f eval.Finished) bool { return digests[id] != f.Digest })
 	p.Plan.Finished, p.Plan.CorpusVersion = finished, corpus
 	return rec
+}
+
+// giveBack takes back the attempt of runs that an orderly shutdown interrupted:
+// they did not end the operator, and a run that outlives three upgrades is not
+// to be given up for it.
+func (r *RunReconciler) giveBack(ctx context.Context, keys []types.NamespacedName) {
+	for _, key := range keys {
+		run := &v1alpha1.EvalRun{}
+		err := r.Live.Get(ctx, key, run)
+		if err == nil && run.Status.Verdict == "" && ptr.Deref(run.Status.Attempts, 0) > 0 {
+			base := run.DeepCopy()
+			run.Status.Attempts = ptr.To(*run.Status.Attempts - 1)
+			err = r.Status().Patch(ctx, run, client.MergeFrom(base))
+		}
+		if client.IgnoreNotFound(err) != nil {
+			logf.FromContext(ctx).Error(err, "the attempt of an interrupted run stays counted", "run", key)
+		}
+	}
 }
 
 // rowOf is what the history keeps of a run however it goes.

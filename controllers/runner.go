@@ -20,6 +20,9 @@ import (
 	"github.com/assay-dev/assay/internal/suite"
 )
 
+// shutdownWithin bounds what is written while the operator goes down.
+const shutdownWithin = 5 * time.Second
+
 // progressInterval is how often a run's progress is written, at most.
 const progressInterval = time.Second
 
@@ -33,6 +36,9 @@ var errShutdown = errors.New("the operator is shutting down")
 type Runner struct {
 	clock  clock.Clock
 	events chan event.TypedGenericEvent[*v1alpha1.EvalRun]
+
+	// interrupted hears, once, of the runs that an orderly shutdown stopped.
+	interrupted func(context.Context, []types.NamespacedName)
 
 	mu       sync.Mutex
 	base     context.Context // nil until Start
@@ -88,7 +94,25 @@ func (r *Runner) Start(ctx context.Context) error {
 	r.mu.Unlock()
 	cancel(errShutdown)
 	r.wg.Wait()
+	if r.interrupted != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownWithin)
+		defer cancel()
+		r.interrupted(ctx, r.unfinished())
+	}
 	return nil
+}
+
+// unfinished are the runs that have no result yet.
+func (r *Runner) unfinished() []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []types.NamespacedName
+	for _, e := range r.runs {
+		if e.result == nil {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
 }
 
 // NeedLeaderElection keeps runs to the leader.

@@ -103,6 +103,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error 
 
 // SetupWithManager registers the run controller.
 func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	r.Runner.interrupted = r.giveBack
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.EvalRun{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, runOwned, runMoved))).
 		Watches(&v1alpha1.EvalSuite{}, handler.EnqueueRequestsFromMapFunc(r.openRunsOf), builder.WithPredicates(comesOrGoes)).

@@ -248,6 +248,9 @@ func TestAnOperatorThatIsKilledGoesOn(t *testing.T) {
 	if runs := strings.Fields(mustKubectl(t, "-n", ns, "get", "evr", "-o", "name")); len(runs) != 1 {
 		t.Errorf("runs are %v, want one", runs)
 	}
+	if attempts := mustKubectl(t, "-n", ns, "get", "evr", "-o", "jsonpath={.items[0].status.attempts}"); attempts != "2" {
+		t.Errorf("attempts is %q, want 2: the operator was killed", attempts)
+	}
 	if n := retriever.calls.Load(); n != 5 {
 		t.Errorf("%d calls, want 5: the three finished cases are not asked again", n)
 	}
