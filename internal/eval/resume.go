@@ -5,18 +5,18 @@ import "github.com/assay-dev/assay/internal/score"
 // resume takes over what an interrupted process has asked already and returns
 // the indexes of the cases that are left. A case that has changed since, or
 // whose metrics are not those of this plan, is asked again.
-func (t *tally) resume() (todo []int) {
+func (t *tally) resume() (left []int) {
 	t.sawCorpus(t.plan.CorpusVersion)
 	for i := range t.plan.Cases {
 		c := &t.plan.Cases[i]
 		f, ok := t.plan.Finished[c.ID]
 		if !ok || f.Digest != c.Digest {
-			todo = append(todo, i)
+			left = append(left, i)
 			continue
 		}
 		values, ok := f.values(t.metrics)
 		if !ok {
-			todo = append(todo, i)
+			left = append(left, i)
 			continue
 		}
 		attempts := 0
@@ -27,7 +27,7 @@ func (t *tally) resume() (todo []int) {
 			Case: c, Outcome: f.Outcome, Message: f.Message, Rank: f.Rank, Values: values, Latency: f.Latency, Called: f.Called,
 		}})
 	}
-	return todo
+	return left
 }
 
 // values puts the metrics into the order of the plan's columns. It reports

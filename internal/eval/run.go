@@ -37,12 +37,12 @@ func Run(ctx context.Context, plan Plan, r Retriever, observe func(CaseResult)) 
 		workers[i] = &worker{retriever: r, topK: plan.Score.TopK, scorer: scorer.Clone(), keepText: plan.KeepText}
 	}
 	t := newTally(plan, scorer.Metrics())
-	todo := t.resume()
+	left := t.resume()
 	for e := range warmup(ctx, workers, plan) {
 		t.calls += int64(e.attempts)
 	}
-	for e := range inParallel(ctx, workers, len(todo), func(i int) *golden.Case { return &plan.Cases[todo[i]] }) {
-		e.index = todo[e.index]
+	for e := range inParallel(ctx, workers, len(left), func(i int) *golden.Case { return &plan.Cases[left[i]] }) {
+		e.index = left[e.index]
 		t.add(e)
 		if e.asked && observe != nil {
 			observe(e.result)
