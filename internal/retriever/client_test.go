@@ -168,7 +168,7 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestBadReplies(t *testing.T) {
 	html := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, "<!DOCTYPE html>\n<title>Sign in\x1b</title>"+strings.Repeat("x", 1000))
+		_, _ = io.WriteString(w, "<!DOCTYPE html>\n<title>Sign in\x1b</title>"+strings.Repeat("y", 1000))
 	}
 	status := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -183,7 +183,7 @@ func TestBadReplies(t *testing.T) {
 		want     []string
 	}{
 		"HTML": {html, Malformed, 1, []string{
-			"/search: the body is not JSON: invalid character '<'", "content type text/html, a page for browsers: check retriever.url", `it begins: <!DOCTYPE html> <title>Sign in\x1b</title>xxx`,
+			"/search: the body is not JSON: invalid character '<'", "content type text/html, a page for browsers: check retriever.url", `it begins: <!DOCTYPE html> <title>Sign in\x1b</title>yyy`,
 		}},
 		"truncated":             {reply(`{"results":[{"id":"a"`), Malformed, 1, []string{"it ends in the middle of a value"}},
 		"trailing":              {reply(`{"results":[]} x`), Malformed, 1, []string{"something follows after the value"}},
