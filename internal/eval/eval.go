@@ -6,7 +6,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/assay-dev/assay/internal/answer"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
 )
@@ -25,6 +27,23 @@ const (
 // Retriever answers a case with a ranked list. Its error is a *retriever.Error.
 type Retriever interface {
 	Retrieve(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error)
+}
+
+// Answerer makes an answer of a case and the results that its retriever found;
+// of these it is sent the first few. Where it retrieves by itself, results is
+// nil. Its error is a *retriever.Error, whose outcome begins with Answer.
+type Answerer interface {
+	Answer(ctx context.Context, c *golden.Case, topK int, results []retriever.Result) (*answer.Reply, error)
+}
+
+// Parties are whom a run asks.
+type Parties struct {
+	// Retriever is nil where the answer service retrieves by itself.
+	Retriever Retriever
+	// Answerer is nil in a run of retrieval alone.
+	Answerer Answerer
+	// Judge is nil where nobody judges.
+	Judge judge.Judge
 }
 
 // Plan is what a run does.
@@ -63,6 +82,24 @@ type Finished struct {
 	Metrics map[string]float64
 	Latency time.Duration
 	Called  bool
+	// Answer, Judge and Relevance are what the later stages came to; nil where
+	// they did not run, or the case failed before them.
+	Answer    *AnswerResult
+	Verdict   *judge.Verdict
+	Relevance *judge.Relevance
+	// Usage of the judge for the case.
+	Usage judge.Usage
+}
+
+// AnswerResult is how the answer stage came out for a case.
+type AnswerResult struct {
+	Text string
+	// Contexts that are judged; left out of a checkpoint.
+	Contexts []string
+	// Latency of the attempt that counted.
+	Latency time.Duration
+	// Attempts is how many requests were made.
+	Attempts int
 }
 
 // Stop is the cause to cancel a run's context with, so that the verdict says
@@ -97,6 +134,14 @@ type CaseResult struct {
 	Called bool
 	// CorpusVersion that the reply told; empty where it told none.
 	CorpusVersion string
+	// Answer is nil where the stage did not run, or failed, or a stage before it did.
+	Answer *AnswerResult
+	// Verdict is nil where the judge did not run or gave none.
+	Verdict *judge.Verdict
+	// Relevance is nil where contexts are not graded, or there were none.
+	Relevance *judge.Relevance
+	// Usage of the judge for this case.
+	Usage judge.Usage
 }
 
 // Retrieved is one scored result.
