@@ -230,8 +230,8 @@ type HTTPMethod string
 // +kubebuilder:validation:XValidation:rule="!has(self.preset) || self.preset != 'OpenAIVectorStore' || self.topK <= 50",message="an OpenAI vector store returns at most 50 results: set retriever.topK to 50 or less"
 // +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method != 'GET' || !has(self.request)",message="a GET has no body: use the query mapping instead of request, or set retriever.method to POST"
 type Retriever struct {
-	// url that questions are sent to, whole, for example http://docs-bot.rag.svc:8080/search.
-	// +required
+	// url that questions are sent to, whole, for example http://docs-bot.rag.svc:8080/search. Left out only where the answer service retrieves by itself (answer.results).
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != \"\" && !self.matches('^[^/]*//[^/?#]*@')",message="url must be a whole http:// or https:// URL without user and password (use auth for those), for example http://docs-bot.rag.svc:8080/search"

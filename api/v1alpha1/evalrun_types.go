@@ -13,6 +13,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progressText`
 // +kubebuilder:printcolumn:name="Hit-Rate",type=string,JSONPath=`.status.hitRate`
 // +kubebuilder:printcolumn:name="MRR",type=string,JSONPath=`.status.mrr`
+// +kubebuilder:printcolumn:name="Accuracy",type=string,JSONPath=`.status.accuracy`
+// +kubebuilder:printcolumn:name="Hallucination",type=string,JSONPath=`.status.hallucinationRate`
 // +kubebuilder:printcolumn:name="Duration",type=string,JSONPath=`.status.duration`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.reason`
@@ -45,7 +47,7 @@ type EvalRunList struct {
 
 // Trigger is what started a run.
 //
-// +kubebuilder:validation:Enum=Manual;Schedule;GoldenSet;Spec;API
+// +kubebuilder:validation:Enum=Manual;Schedule;Deploy;GoldenSet;Spec;API
 type Trigger string
 
 const (
@@ -53,6 +55,8 @@ const (
 	TriggerManual Trigger = "Manual"
 	// TriggerSchedule is a slot of the suite's schedule.
 	TriggerSchedule Trigger = "Schedule"
+	// TriggerDeploy is a rollout of one of the suite's targets.
+	TriggerDeploy Trigger = "Deploy"
 	// TriggerGoldenSet is a change of the golden set's content.
 	TriggerGoldenSet Trigger = "GoldenSet"
 	// TriggerSpec is a change of the suite, its creation included.
@@ -65,7 +69,7 @@ const (
 // same, and the rule of immutability takes them for the same: a typed client
 // drops what is empty when it writes an object back.
 //
-// +kubebuilder:validation:XValidation:rule="self.suiteRef == oldSelf.suiteRef && self.trigger == oldSelf.trigger && (has(self.endpoint) ? self.endpoint : \"\") == (has(oldSelf.endpoint) ? oldSelf.endpoint : \"\") && (has(self.revision) ? self.revision : \"\") == (has(oldSelf.revision) ? oldSelf.revision : \"\") && (has(self.tags) ? self.tags : []) == (has(oldSelf.tags) ? oldSelf.tags : []) && (has(self.topK) ? self.topK : 0) == (has(oldSelf.topK) ? oldSelf.topK : 0)",message="an EvalRun's spec cannot be changed: create another EvalRun instead"
+// +kubebuilder:validation:XValidation:rule="self.suiteRef == oldSelf.suiteRef && self.trigger == oldSelf.trigger && (has(self.endpoint) ? self.endpoint : \"\") == (has(oldSelf.endpoint) ? oldSelf.endpoint : \"\") && (has(self.revision) ? self.revision : \"\") == (has(oldSelf.revision) ? oldSelf.revision : \"\") && (has(self.tags) ? self.tags : []) == (has(oldSelf.tags) ? oldSelf.tags : []) && (has(self.topK) ? self.topK : 0) == (has(oldSelf.topK) ? oldSelf.topK : 0) && (has(self.stages) ? self.stages : []) == (has(oldSelf.stages) ? oldSelf.stages : [])",message="an EvalRun's spec cannot be changed: create another EvalRun instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.revision) || self.revision == \"\" || (has(self.endpoint) && self.endpoint != \"\")",message="revision may be given only together with endpoint: the revision behind the suite's own URL is found out by Assay"
 type EvalRunSpec struct {
 	// suiteRef names the EvalSuite, in the run's namespace.
@@ -103,7 +107,29 @@ type EvalRunSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	TopK *int32 `json:"topK,omitempty"`
+
+	// stages are what the run goes through: [Retrieval] leaves answer and judge out, [Retrieval, Answer] the judge. Such a run never counts for Passing. Left out: all that the suite has.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || ('Retrieval' in self && (!('Judge' in self) || 'Answer' in self))",message="stages build on one another: give [Retrieval], [Retrieval, Answer] or [Retrieval, Answer, Judge]"
+	Stages []Stage `json:"stages,omitempty"`
 }
+
+// Stage is a part of a run.
+//
+// +kubebuilder:validation:Enum=Retrieval;Answer;Judge
+type Stage string
+
+const (
+	// StageRetrieval asks the retriever.
+	StageRetrieval Stage = "Retrieval"
+	// StageAnswer asks the answer service.
+	StageAnswer Stage = "Answer"
+	// StageJudge judges answers.
+	StageJudge Stage = "Judge"
+)
 
 // SuiteReference names an EvalSuite.
 type SuiteReference struct {
@@ -156,7 +182,7 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type EvalRunStatus struct {
-	// conditions are Complete, Passed and HistoryStored.
+	// conditions are Complete, Passed, BaselineComparable, JudgeTrusted and HistoryStored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -173,6 +199,24 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
+
+	// templateHashes of the targets that were measured.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	TemplateHashes []string `json:"templateHashes,omitempty"`
+
+	// images of the targets, as their pod templates have them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=1024
+	Images []string `json:"images,omitempty"`
 
 	// suiteEvaluationDigest is the suite's evaluation digest when the run began.
 	// +optional
@@ -191,6 +235,12 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	CorpusVersion string `json:"corpusVersion,omitempty"`
+
+	// baselineRun is the name of the run that this one is compared with.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	BaselineRun string `json:"baselineRun,omitempty"`
 
 	// verdict of the run; absent until it has ended, then final.
 	// +optional
@@ -235,6 +285,18 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	MRR string `json:"mrr,omitempty"`
 
+	// accuracy is the share of correct answers, over answerable cases with a reference.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Accuracy string `json:"accuracy,omitempty"`
+
+	// hallucinationRate is the share of answers that their contexts do not support.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	HallucinationRate string `json:"hallucinationRate,omitempty"`
+
 	// startTime is when the run began to ask.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
@@ -269,6 +331,14 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []ObjectiveResult `json:"objectives,omitempty"`
 
+	// evidence counts cases by whether the evidence was retrieved and the answer is correct.
+	// +optional
+	Evidence *Evidence `json:"evidence,omitempty"`
+
+	// judge is how far the judge agrees with people.
+	// +optional
+	Judge *JudgeStatus `json:"judge,omitempty"`
+
 	// outcomes counts the cases by how they ended.
 	// +optional
 	// +listType=map
@@ -277,7 +347,7 @@ type EvalRunStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Outcomes []OutcomeCount `json:"outcomes,omitempty"`
 
-	// worstCases are up to 20 cases with the worst results: those not found first, then those that failed, then the lowest ranks.
+	// worstCases are up to 20 cases with the worst results: what got worse since the baseline first, then those not found, those that failed, those answered wrong, and the lowest ranks.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
@@ -316,6 +386,18 @@ type Coverage struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Retrieval string `json:"retrieval,omitempty"`
+
+	// answer is the share of all cases that got an answer, a decimal string from "0" to "1".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Answer string `json:"answer,omitempty"`
+
+	// judge is the share of the cases with an answer that got a verdict, a decimal string from "0" to "1".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Judge string `json:"judge,omitempty"`
 }
 
 // RunMetric is one mean of a run.
@@ -354,11 +436,53 @@ type RunMetric struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	High string `json:"high,omitempty"`
+
+	// baseline is the value of the baseline on the cases that both have.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Baseline string `json:"baseline,omitempty"`
+
+	// delta is value less baseline, on the cases that both have.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Delta string `json:"delta,omitempty"`
+
+	// deltaLow is the low end of the 95 % interval of delta, by bootstrap.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	DeltaLow string `json:"deltaLow,omitempty"`
+
+	// deltaHigh is the high end of the 95 % interval of delta.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	DeltaHigh string `json:"deltaHigh,omitempty"`
+
+	// pValue is how likely so large a worsening is by chance alone: exact McNemar for 0/1 metrics, else a paired sign-flip permutation; corrected (Holm) over the suite's relative objectives where it is one of them.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	PValue string `json:"pValue,omitempty"`
+
+	// smallestDrop is the smallest worsening that these cases could show.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	SmallestDrop string `json:"smallestDrop,omitempty"`
+
+	// referenceDelta is the difference from baseline.reference, on the cases that both have.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	ReferenceDelta string `json:"referenceDelta,omitempty"`
 }
 
 // ObjectiveOutcome says how an objective came out.
 //
-// +kubebuilder:validation:Enum=Met;Missed;Inconclusive
+// +kubebuilder:validation:Enum=Met;Missed;Unproven;NoBaseline;Inconclusive
 type ObjectiveOutcome string
 
 const (
@@ -366,6 +490,10 @@ const (
 	ObjectiveMet ObjectiveOutcome = "Met"
 	// ObjectiveMissed means that it does not.
 	ObjectiveMissed ObjectiveOutcome = "Missed"
+	// ObjectiveUnproven means that it does not, and that chance may be the reason.
+	ObjectiveUnproven ObjectiveOutcome = "Unproven"
+	// ObjectiveNoBaseline means that there is nothing to compare with.
+	ObjectiveNoBaseline ObjectiveOutcome = "NoBaseline"
 	// ObjectiveInconclusive means that it cannot be decided.
 	ObjectiveInconclusive ObjectiveOutcome = "Inconclusive"
 )
@@ -396,7 +524,7 @@ type ObjectiveResult struct {
 	// +kubebuilder:validation:MaxLength=32
 	Value string `json:"value,omitempty"`
 
-	// outcome is Met, Missed or Inconclusive.
+	// outcome is Met, Missed, Unproven, NoBaseline or Inconclusive.
 	// +optional
 	Outcome ObjectiveOutcome `json:"outcome,omitempty"`
 
@@ -432,6 +560,10 @@ type WorstCase struct {
 	// +optional
 	Rank *int32 `json:"rank,omitempty"`
 
+	// baselineRank is the rank in the baseline; absent when none was found there, or there is no baseline.
+	// +optional
+	BaselineRank *int32 `json:"baselineRank,omitempty"`
+
 	// outcome of the case: Scored, or what failed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -446,4 +578,24 @@ type Usage struct {
 	// retrieverCalls is how many requests the retriever got, retries and warm-up included.
 	// +optional
 	RetrieverCalls *int64 `json:"retrieverCalls,omitempty"`
+
+	// answerCalls is how many requests the answer service got, retries included.
+	// +optional
+	AnswerCalls *int64 `json:"answerCalls,omitempty"`
+
+	// judgeCalls is how many requests the judge got, retries and repairs included.
+	// +optional
+	JudgeCalls *int64 `json:"judgeCalls,omitempty"`
+
+	// promptTokens is how many tokens the judge read, as its provider counted.
+	// +optional
+	PromptTokens *int64 `json:"promptTokens,omitempty"`
+
+	// completionTokens is how many tokens the judge wrote, as its provider counted.
+	// +optional
+	CompletionTokens *int64 `json:"completionTokens,omitempty"`
+
+	// cacheHits is how many verdicts were known from earlier runs and cost no call.
+	// +optional
+	CacheHits *int64 `json:"cacheHits,omitempty"`
 }

@@ -11,6 +11,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Passing",type=string,JSONPath=`.status.conditions[?(@.type=="Passing")].status`,description="Whether the newest result for what runs now is a pass."
 // +kubebuilder:printcolumn:name="Hit-Rate",type=string,JSONPath=`.status.hitRate`,description="Hit rate at primaryK of the last scored full run."
 // +kubebuilder:printcolumn:name="MRR",type=string,JSONPath=`.status.mrr`,description="Mean reciprocal rank of the last scored full run."
+// +kubebuilder:printcolumn:name="Accuracy",type=string,JSONPath=`.status.accuracy`,description="Share of correct answers in the last scored full run."
+// +kubebuilder:printcolumn:name="Hallucination",type=string,JSONPath=`.status.hallucinationRate`,description="Share of answers that their contexts do not support, in the last scored full run."
 // +kubebuilder:printcolumn:name="Last-Run",type=date,JSONPath=`.status.lastRun.completionTime`,description="When the last scored full run ended."
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextScheduleTime`,description="When the schedule starts the next run."
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -50,14 +52,30 @@ type EvalSuiteList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !o.metric.matches('@[1-9][0-9]{0,3}$') || int(o.metric.substring(o.metric.indexOf('@') + 1)) <= self.retriever.topK)",message="the k of an objective's metric must be at most retriever.topK: results beyond topK are never seen; raise retriever.topK or lower the k"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || has(self.schedule)",message="timeZone has no meaning without schedule: add spec.schedule or remove spec.timeZone"
 // +kubebuilder:validation:XValidation:rule="self.retriever.preset != 'OpenAIVectorStore' || has(self.retriever.results) || (has(self.scoring) && self.scoring.unit == 'Document')",message="an OpenAI vector store returns no chunk ids: set scoring.unit to Document (relevant ids are then file ids), or give retriever.results of your own"
+// +kubebuilder:validation:XValidation:rule="has(self.retriever.url) != (has(self.answer) && has(self.answer.results))",message="give retriever.url, or answer.results where the answer service retrieves by itself, and not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.judge) || has(self.answer)",message="a judge needs answers: add spec.answer, the service that makes them, or remove spec.judge"
+// +kubebuilder:validation:XValidation:rule="has(self.judge) || !has(self.objectives) || self.objectives.all(o, !(o.metric in ['accuracy', 'hallucination_rate', 'context_relevance', 'abstention_accuracy', 'abstention_rate']))",message="accuracy, hallucination_rate, context_relevance, abstention_accuracy and abstention_rate are the judge's: add spec.judge, or remove the objective"
+// +kubebuilder:validation:XValidation:rule="has(self.answer) || !has(self.objectives) || self.objectives.all(o, !(o.metric in ['bleu', 'answer_latency_p95_seconds']))",message="bleu and answer_latency_p95_seconds are measured on answers: add spec.answer, or remove the objective"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectives) || !self.objectives.exists(o, o.metric == 'context_relevance') || (has(self.judge) && has(self.judge.contextRelevance) && self.judge.contextRelevance)",message="context_relevance is measured only with judge.contextRelevance: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.endpoints) || self.endpoints.all(e, (!has(e.retrieverURL) || has(self.retriever.url)) && (!has(e.answerURL) || has(self.answer)))",message="an endpoint's retrieverURL needs retriever.url, and its answerURL needs spec.answer: it stands in for that one"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.policy) || (self.baseline.policy == 'Pinned') == (has(self.baseline.runName) && self.baseline.runName != \"\")",message="baseline.runName goes with policy Pinned, and only with it"
 type EvalSuiteSpec struct {
 	// goldenSet names the questions and the ids that are relevant to each.
 	// +required
 	GoldenSet GoldenSet `json:"goldenSet,omitzero"`
 
 	// retriever is the HTTP service that is asked.
-	// +required
-	Retriever Retriever `json:"retriever,omitzero"`
+	// +optional
+	// +default={"topK": 10}
+	Retriever Retriever `json:"retriever,omitempty,omitzero"`
+
+	// answer is the HTTP service that makes an answer of the question and what was retrieved. Left out: the suite measures retrieval alone.
+	// +optional
+	Answer *Answer `json:"answer,omitempty"`
+
+	// judge decides whether answers are correct and grounded. Left out: there is no accuracy and no hallucination rate.
+	// +optional
+	Judge *Judge `json:"judge,omitempty"`
 
 	// endpoints are other places where the same service may be asked, such as a canary or a preview. An EvalRun picks one by name; its results never count for Passing.
 	// +optional
@@ -69,7 +87,7 @@ type EvalSuiteSpec struct {
 
 	// scoring says which metrics are computed, and how.
 	// +optional
-	// +default={"unit": "Chunk", "minCoverage": "0.95"}
+	// +default={"unit": "Chunk", "bleuTokenizer": "Whitespace", "minCoverage": "0.95"}
 	Scoring Scoring `json:"scoring,omitempty,omitzero"`
 
 	// objectives are the bounds that metrics must keep to for a run to pass. Without any, no run passes and none fails.
@@ -80,6 +98,11 @@ type EvalSuiteSpec struct {
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=32
 	Objectives []Objective `json:"objectives,omitempty"`
+
+	// baseline says which run others are compared with, for objectives with maxDrop.
+	// +optional
+	// +default={"policy": "LastPassed", "onNotComparable": "Ignore"}
+	Baseline Baseline `json:"baseline,omitempty,omitzero"`
 
 	// schedule is when runs start, as five cron fields: minute, hour, day of month, month, day of week. Left out: runs start on changes and by hand only.
 	// +optional
@@ -117,6 +140,10 @@ type EvalSuiteSpec struct {
 	// +optional
 	// +default="Forbid"
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
+
+	// onDeploy starts a run when a workload has rolled out a new revision.
+	// +optional
+	OnDeploy *OnDeploy `json:"onDeploy,omitempty"`
 
 	// onGoldenSetChange starts a run when the content of the golden set changes; true by default.
 	// +optional
@@ -199,6 +226,8 @@ type GoldenHTTPSource struct {
 }
 
 // Endpoint is another place where the same service may be asked.
+//
+// +kubebuilder:validation:AtLeastOneOf=retrieverURL;answerURL
 type Endpoint struct {
 	// name by which an EvalRun picks the endpoint, for example canary.
 	// +required
@@ -208,11 +237,18 @@ type Endpoint struct {
 	Name string `json:"name,omitempty"`
 
 	// retrieverURL is asked instead of retriever.url; everything else of the retriever stays as it is.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != \"\" && !self.matches('^[^/]*//[^/?#]*@')",message="retrieverURL must be a whole http:// or https:// URL without user and password, for example http://docs-bot-canary.rag.svc:8080/search"
 	RetrieverURL string `json:"retrieverURL,omitempty"`
+
+	// answerURL is asked instead of answer.url; everything else of the answer service stays as it is.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != \"\" && !self.matches('^[^/]*//[^/?#]*@')",message="answerURL must be a whole http:// or https:// URL without user and password, for example http://docs-bot-canary.rag.svc:8080/answer"
+	AnswerURL string `json:"answerURL,omitempty"`
 }
 
 // Unit is what counts as one result.
@@ -225,6 +261,18 @@ const (
 	UnitChunk Unit = "Chunk"
 	// UnitDocument collapses the results of one document into its first.
 	UnitDocument Unit = "Document"
+)
+
+// BLEUTokenizer is how BLEU splits texts.
+//
+// +kubebuilder:validation:Enum=Whitespace;Char
+type BLEUTokenizer string
+
+const (
+	// BLEUWhitespace splits at white space.
+	BLEUWhitespace BLEUTokenizer = "Whitespace"
+	// BLEUChar takes every character for itself and drops white space.
+	BLEUChar BLEUTokenizer = "Char"
 )
 
 // Scoring says which metrics are computed, and how.
@@ -262,6 +310,11 @@ type Scoring struct {
 	// +default="Chunk"
 	Unit Unit `json:"unit,omitempty"`
 
+	// bleuTokenizer is how BLEU splits an answer and its reference: Whitespace (the default), or Char, for languages that do not put spaces between words.
+	// +optional
+	// +default="Whitespace"
+	BLEUTokenizer BLEUTokenizer `json:"bleuTokenizer,omitempty"`
+
 	// minCoverage is the share of cases that must have got a result for an objective to be decided, as a decimal string from "0" to "1"; "0.95" by default.
 	// +optional
 	// +default="0.95"
@@ -273,15 +326,15 @@ type Scoring struct {
 
 // Objective is the bounds that one metric must keep to.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.min) || has(self.max)",message="an objective needs a bound: give min, max or both, as decimal strings, for example min: \"0.90\""
+// +kubebuilder:validation:XValidation:rule="has(self.min) || has(self.max) || has(self.maxDrop)",message="an objective needs a bound: give min, max or maxDrop, as decimal strings, for example min: \"0.90\""
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || !self.min.matches('^[0-9]+(\\\\.[0-9]+)?$') || !self.max.matches('^[0-9]+(\\\\.[0-9]+)?$') || double(self.min) <= double(self.max)",message="min must not be above max"
-// +kubebuilder:validation:XValidation:rule="self.metric == 'retrieval_latency_p95_seconds' || ((!has(self.min) || !self.min.matches('^[0-9]+(\\\\.[0-9]+)?$') || double(self.min) <= 1.0) && (!has(self.max) || !self.max.matches('^[0-9]+(\\\\.[0-9]+)?$') || double(self.max) <= 1.0))",message="this metric is a share from 0 to 1: write 90 % as \"0.90\""
+// +kubebuilder:validation:XValidation:rule="self.metric in ['retrieval_latency_p95_seconds', 'answer_latency_p95_seconds', 'context_relevance'] || ((!has(self.min) || !self.min.matches('^[0-9]+(\\\\.[0-9]+)?$') || double(self.min) <= 1.0) && (!has(self.max) || !self.max.matches('^[0-9]+(\\\\.[0-9]+)?$') || double(self.max) <= 1.0))",message="this metric is a share from 0 to 1: write 90 % as \"0.90\""
 type Objective struct {
-	// metric that is bounded: hit_rate, precision, recall, f1, f2 (any beta), ndcg, map or mrr at a cut-off such as hit_rate@5; mrr, r_precision, error_rate or retrieval_latency_p95_seconds without one. A cut-off named here is computed even if scoring.k lacks it.
+	// metric that is bounded: hit_rate, precision, recall, f1, f2 (any beta), ndcg, map or mrr at a cut-off such as hit_rate@5; mrr, r_precision, error_rate, retrieval_latency_p95_seconds, answer_latency_p95_seconds, bleu, accuracy, hallucination_rate, context_relevance, abstention_accuracy or abstention_rate without one. A cut-off named here is computed even if scoring.k lacks it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self.matches('^((hit_rate|precision|recall|ndcg|map|mrr|f(0\\\\.[0-9]*[1-9]|[1-9][0-9]*(\\\\.[0-9]*[1-9])?))@[1-9][0-9]{0,3}|mrr|r_precision|error_rate|retrieval_latency_p95_seconds)$')",message="unknown metric: use hit_rate@k, precision@k, recall@k, f1@k, f2@k, ndcg@k, map@k or mrr@k with a number for k (for example hit_rate@5), or mrr, r_precision, error_rate, retrieval_latency_p95_seconds"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^((hit_rate|precision|recall|ndcg|map|mrr|f(0\\\\.[0-9]*[1-9]|[1-9][0-9]*(\\\\.[0-9]*[1-9])?))@[1-9][0-9]{0,3}|mrr|r_precision|error_rate|(retrieval|answer)_latency_p95_seconds|bleu|accuracy|hallucination_rate|context_relevance|abstention_(accuracy|rate))$')",message="unknown metric: use hit_rate@k, precision@k, recall@k, f1@k, f2@k, ndcg@k, map@k or mrr@k with a number for k (for example hit_rate@5), or mrr, r_precision, error_rate, retrieval_latency_p95_seconds, answer_latency_p95_seconds, bleu, accuracy, hallucination_rate, context_relevance, abstention_accuracy, abstention_rate"
 	Metric string `json:"metric,omitempty"`
 
 	// tag bounds the metric over the cases that carry this tag. Left out: over all cases.
@@ -304,6 +357,13 @@ type Objective struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]+(\\\\.[0-9]+)?$')",message="max must be a decimal string, for example \"0.05\""
 	Max string `json:"max,omitempty"`
+
+	// maxDrop is how much worse than the baseline the metric may be, as a decimal string, for example "0.05". For a metric of which less is better, such as hallucination_rate, it is how much it may rise.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]+(\\\\.[0-9]+)?$')",message="maxDrop must be a decimal string, for example \"0.05\""
+	MaxDrop string `json:"maxDrop,omitempty"`
 }
 
 // ConcurrencyPolicy says what a scheduled slot does while a run is active.
@@ -382,6 +442,10 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the spec cannot be acted on until somebody changes something.
 	ConditionStalled = "Stalled"
+	// ConditionBaselineComparable is True when enough cases are the same as in the baseline.
+	ConditionBaselineComparable = "BaselineComparable"
+	// ConditionJudgeTrusted is True when the judge agrees with people as far as minKappa asks.
+	ConditionJudgeTrusted = "JudgeTrusted"
 	// ConditionPassing is True when the newest result for what runs now is a pass that has not expired.
 	ConditionPassing = "Passing"
 )
@@ -390,7 +454,7 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type EvalSuiteStatus struct {
-	// conditions are Ready, Reconciling, Stalled, Passing and HistoryStored.
+	// conditions are Ready, Reconciling, Stalled, Passing, BaselineComparable, JudgeTrusted and HistoryStored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -420,6 +484,18 @@ type EvalSuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	MRR string `json:"mrr,omitempty"`
 
+	// accuracy is the share of correct answers, over answerable cases with a reference, of the last scored full run.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Accuracy string `json:"accuracy,omitempty"`
+
+	// hallucinationRate is the share of answers that their contexts do not support, of the last scored full run.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	HallucinationRate string `json:"hallucinationRate,omitempty"`
+
 	// goldenSet is the golden set as it was read last.
 	// +optional
 	GoldenSet *GoldenSetStatus `json:"goldenSet,omitempty"`
@@ -431,6 +507,37 @@ type EvalSuiteStatus struct {
 	// lastRun is the last scored full run: the default endpoint, all cases, the suite's topK.
 	// +optional
 	LastRun *LastRun `json:"lastRun,omitempty"`
+
+	// baseline is the run that the next one is compared with.
+	// +optional
+	Baseline *BaselineStatus `json:"baseline,omitempty"`
+
+	// judge is how far the judge agrees with people, as it was measured last.
+	// +optional
+	Judge *JudgeStatus `json:"judge,omitempty"`
+
+	// targets are the workloads of onDeploy as they were seen last.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=16
+	Targets []TargetStatus `json:"targets,omitempty"`
+
+	// revision is what runs now: a short hash over the targets' pod templates and the ConfigMaps that these name; absent until it is known.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Revision string `json:"revision,omitempty"`
+
+	// rolloutSince is since when a rollout of the targets goes; absent when none does.
+	// +optional
+	RolloutSince *metav1.Time `json:"rolloutSince,omitempty"`
+
+	// rolledOutTime is when the targets were first seen rolled out at this revision.
+	// +optional
+	RolledOutTime *metav1.Time `json:"rolledOutTime,omitempty"`
 
 	// lastPassTime is when a full run ended with the verdict Passed last.
 	// +optional
@@ -503,6 +610,10 @@ type Plan struct {
 	// calls is how many HTTP calls a full run makes, before retries.
 	// +optional
 	Calls *int64 `json:"calls,omitempty"`
+
+	// estimatedTokens is roughly how many tokens the judge reads and writes in a full run; absent without a model.
+	// +optional
+	EstimatedTokens *int64 `json:"estimatedTokens,omitempty"`
 }
 
 // CountedSchedule is the schedule that slots are counted by, and since when.
@@ -545,6 +656,12 @@ type TriggeredKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	GoldenSetDigest string `json:"goldenSetDigest,omitempty"`
+
+	// revision of the targets at that time.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Revision string `json:"revision,omitempty"`
 }
 
 // LastRun is the last scored full run.
@@ -610,6 +727,10 @@ type LastRun struct {
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []ObjectiveResult `json:"objectives,omitempty"`
+
+	// evidence counts cases by whether the evidence was retrieved and the answer is correct.
+	// +optional
+	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
 // SuiteMetric is one mean of the last scored full run.
@@ -636,6 +757,18 @@ type SuiteMetric struct {
 	// count is how many cases the mean is over.
 	// +optional
 	Count *int32 `json:"count,omitempty"`
+
+	// delta is the difference from the baseline, on the cases that both have, a decimal string.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Delta string `json:"delta,omitempty"`
+
+	// referenceDelta is the difference from baseline.reference, a decimal string.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	ReferenceDelta string `json:"referenceDelta,omitempty"`
 }
 
 // Result is the verdict of one run and the key that it holds for.
@@ -665,6 +798,24 @@ type Result struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
+
+	// templateHashes of the targets that were measured.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	TemplateHashes []string `json:"templateHashes,omitempty"`
+
+	// images of the targets, as their pod templates have them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=1024
+	Images []string `json:"images,omitempty"`
 
 	// goldenSetDigest of the golden set that was asked.
 	// +optional
@@ -715,4 +866,16 @@ type Result struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	MRR string `json:"mrr,omitempty"`
+
+	// accuracy is the share of correct answers, over answerable cases with a reference.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Accuracy string `json:"accuracy,omitempty"`
+
+	// hallucinationRate is the share of answers that their contexts do not support.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	HallucinationRate string `json:"hallucinationRate,omitempty"`
 }
