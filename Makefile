@@ -20,6 +20,8 @@ CONTROLLER_GEN := $(call tool,controller-gen,tools/controller-gen)
 GOLANGCI_LINT  := $(call tool,golangci-lint,tools/golangci-lint)
 PROMETHEUS     := $(call tool,prometheus,prometheus)
 PROMTOOL       := $(call tool,promtool,prometheus)
+ARGO_ROLLOUTS  := $(call tool,argo-rollouts,tools/argo-rollouts)
+FLAGGER        := $(call tool,flagger,tools/flagger)
 
 # Prints the folder with etcd, kube-apiserver and kubectl; builds them if it must.
 CONTROLPLANE := go run ./hack/controlplane
@@ -46,9 +48,10 @@ test: ## Run all tests but the end-to-end ones.
 	assets=$$($(CONTROLPLANE)) && KUBEBUILDER_ASSETS=$$assets go test $(TESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: build $(PROMETHEUS) $(PROMTOOL) ## Run the end-to-end tests: a control plane, a Prometheus and the binary.
+e2e: build $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) ## Run the end-to-end tests: a control plane, Prometheus, Argo Rollouts, Flagger and the binary.
 	assets=$$($(CONTROLPLANE) -with kube-controller-manager) && \
-	KUBEBUILDER_ASSETS=$$assets PROMETHEUS_BIN=$(PROMETHEUS) PROMTOOL_BIN=$(PROMTOOL) ASSAY_BIN=$(CURDIR)/bin/assay \
+	KUBEBUILDER_ASSETS=$$assets PROMETHEUS_BIN=$(PROMETHEUS) PROMTOOL_BIN=$(PROMTOOL) \
+	ARGO_ROLLOUTS_BIN=$(ARGO_ROLLOUTS) FLAGGER_BIN=$(FLAGGER) ASSAY_BIN=$(CURDIR)/bin/assay \
 	go test -tags e2e -count 1 -timeout 30m $(TESTFLAGS) ./test/e2e/...
 
 .PHONY: bench
@@ -105,7 +108,7 @@ undeploy: ## Remove operator and CRDs, and with them every suite and run.
 ##@ Tools
 
 .PHONY: tools
-tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(PROMETHEUS) $(PROMTOOL) ## Build every tool into the cache.
+tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) ## Build every tool into the cache.
 
 # $(call build-tool,FOLDER,PACKAGE,FLAGS): one at a time, and never half a file.
 define build-tool
@@ -127,3 +130,9 @@ $(PROMETHEUS):
 
 $(PROMTOOL):
 	$(call build-tool,prometheus,github.com/prometheus/prometheus/cmd/promtool,-tags 'netgo remove_all_sd' -ldflags '-s -w')
+
+$(ARGO_ROLLOUTS):
+	$(call build-tool,tools/argo-rollouts,github.com/argoproj/argo-rollouts/cmd/rollouts-controller,-ldflags '-s -w')
+
+$(FLAGGER):
+	$(call build-tool,tools/flagger,github.com/fluxcd/flagger/cmd/flagger,-ldflags '-s -w')

@@ -20,6 +20,7 @@ import (
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/recorder"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/status"
@@ -56,6 +57,8 @@ type RunReconciler struct {
 	MaxRuns int
 	// History keeps every run; nil where there is none.
 	History recorder.Store
+	// Verdicts keeps what judges said across runs; nil where nothing does.
+	Verdicts judge.Cache
 }
 
 // Reconcile brings one EvalRun a step further: it is adopted, waits its turn,
@@ -197,7 +200,7 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 		return ctrl.Result{RequeueAfter: fetchAgain}, nil
 	}
 	defer end()
-	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), objects{r.Live, s.Namespace}, suite.Deps{Limits: r.Limits, Observe: r.observe})
+	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), suite.InCluster(r.Live, s.Namespace), suite.Deps{Limits: r.Limits, Observe: r.Metrics.ObserveRequest, Verdicts: r.Verdicts})
 	if err != nil {
 		e, ok := suite.AsError(err)
 		if !ok {
@@ -209,17 +212,17 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 			return ctrl.Result{RequeueAfter: tryAgain}, r.wait(ctx, run, status.ReasonQueued, "the run cannot begin yet and is tried again: "+e.Message)
 		}
 		base := run.DeepCopy()
-		run.Status.SuiteEvaluationDigest = suite.EvaluationDigest(s, run.Spec.Endpoint)
+		run.Status.SuiteEvaluationDigest = suite.DigestOf(ctx, s, run.Spec.Endpoint, suite.InCluster(r.Live, s.Namespace))
 		status.Verdict(run, v1alpha1.VerdictError, e.Reason, "the run could not begin: "+e.Message, r.Clock.Now())
 		return ctrl.Result{}, r.close(ctx, run, base, s)
 	}
 	if changed := changedSince(run, p); changed != "" {
-		p.Client.Close()
+		p.Close()
 		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, status.ReasonSuiteChanged,
 			changed+" changed while the operator was down, and this run could not go on with what it began with")
 	}
 	if attempts := ptr.Deref(run.Status.Attempts, 0); attempts >= maxAttempts {
-		p.Client.Close()
+		p.Close()
 		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictError, status.ReasonTooManyTries,
 			fmt.Sprintf("the operator ended %d times while this run went, and it may be the run that ends it: see the operator's log of that time, and its memory limit", attempts))
 	}
@@ -232,13 +235,13 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 	}
 	status.Started(run, p, len(p.Plan.Finished), started)
 	if err := r.patchStatus(ctx, run, base); err != nil {
-		p.Client.Close()
+		p.Close()
 		return ctrl.Result{}, err
 	}
 	final := func(result *eval.Result, ended time.Time) history.Run { return endedRow(run, s, p, result, ended) }
 	if !r.Runner.Begin(run, p, rec, final) {
 		// Another run of the suite was a moment faster; that one's end wakes this one.
-		p.Client.Close()
+		p.Close()
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if !restarted {
@@ -263,10 +266,6 @@ func changedSince(run *v1alpha1.EvalRun, p *suite.Prepared) string {
 	return ""
 }
 
-func (r *RunReconciler) observe(outcome string, seconds float64) {
-	r.Metrics.ObserveRequest("retrieval", outcome, seconds)
-}
-
 // wait writes why the run has not begun.
 func (r *RunReconciler) wait(ctx context.Context, run *v1alpha1.EvalRun, reason, message string) error {
 	base := run.DeepCopy()
@@ -284,6 +283,9 @@ func (r *RunReconciler) progress(ctx context.Context, run *v1alpha1.EvalRun, p s
 func (r *RunReconciler) finish(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, state State) error {
 	base := run.DeepCopy()
 	status.Finished(run, state.Prepared, state.Result, state.Ended)
+	if s != nil {
+		r.Metrics.Judged(run.Namespace, s.Name, state.Result.Usage)
+	}
 	if state.Recorded {
 		lost := ""
 		if state.Lost.Any() {
@@ -333,7 +335,7 @@ func (r *RunReconciler) close(ctx context.Context, run, base *v1alpha1.EvalRun, 
 		r.Metrics.RunFinished(run.Namespace, s.Name, string(run.Spec.Trigger), string(st.Verdict), took, queued)
 		tell(r.Recorder, s, run, kind, "Run"+string(st.Verdict), "Finish", "%s: %s: %s", run.Name, st.Reason, st.Message)
 	}
-	logf.FromContext(ctx).Info("run ended", "suite", run.Spec.SuiteRef.Name, "verdict", st.Verdict, "reason", st.Reason, "hitRate", st.HitRate, "mrr", st.MRR)
+	logf.FromContext(ctx).Info("run ended", "suite", run.Spec.SuiteRef.Name, "verdict", st.Verdict, "reason", st.Reason, "hitRate", st.HitRate, "mrr", st.MRR, "accuracy", st.Accuracy, "hallucinationRate", st.HallucinationRate)
 	return nil
 }
 

@@ -186,7 +186,7 @@ func (r *SuiteReconciler) cancel(ctx context.Context, snap *snapshot, name strin
 func (r *SuiteReconciler) writeStatus(ctx context.Context, snap *snapshot, d schedule.Decision) error {
 	s := snap.suite
 	base := s.DeepCopy()
-	facts := status.SuiteFacts{Stall: snap.stall(), Revision: suite.NoTargetsRevision, Runs: snap.runs, Now: snap.now}
+	facts := status.SuiteFacts{Stall: snap.stall(), Revision: suite.NoTargetsRevision, Runs: snap.runs, Now: snap.now, EvaluationDigest: snap.evaluationDigest()}
 	if snap.golden.read {
 		facts.Golden = &snap.golden.summary
 	}

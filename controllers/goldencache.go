@@ -19,7 +19,9 @@ type goldenFacts struct {
 	read     bool
 	summary  status.GoldenSummary
 	warnings []golden.Problem
-	stall    *suite.Error
+	// refs identify what the suite refers to beside the set, where it was read.
+	refs  *suite.Digests
+	stall *suite.Error
 }
 
 // goldenCache remembers, for each suite, what came of reading its golden set,

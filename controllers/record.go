@@ -54,6 +54,11 @@ func (r *RunReconciler) record(ctx context.Context, run *v1alpha1.EvalRun, s *v1
 	}
 	maps.DeleteFunc(finished, func(id string, f eval.Finished) bool { return digests[id] != f.Digest })
 	p.Plan.Finished, p.Plan.CorpusVersion = finished, corpus
+	if p.Budget != nil {
+		for _, f := range finished {
+			p.Budget.Spend(f.Usage)
+		}
+	}
 	return rec
 }
 
@@ -104,7 +109,9 @@ func endedRow(run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite, p *suite.Prepared, r
 	row.Verdict, row.Reason, row.Message = string(d.Verdict), d.Reason, d.Message
 	row.Total = result.Total
 	row.HitRate = valueOf(result.Summary, suite.PrimaryMetric(p.PrimaryK))
-	row.MRR = valueOf(result.Summary, "mrr")
+	row.MRR = valueOf(result.Summary, score.MRR)
+	row.Accuracy = valueOf(result.Summary, score.Accuracy)
+	row.HallucinationRate = valueOf(result.Summary, score.HallucinationRate)
 	meta := p.Meta(s, string(run.UID), run.Name, run.Spec.Trigger)
 	meta.Run.StartTime, meta.Run.CompletionTime = row.StartTime, ended
 	// A document holds numbers that JSON can write, and so this cannot fail.

@@ -160,11 +160,11 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.R
 	uid := run.UID
 	r.wg.Go(func() {
 		defer cancel(nil)
-		defer p.Client.Close()
+		defer p.Close()
 		if rec != nil {
 			rec.Start()
 		}
-		result := eval.Run(ctx, p.Plan, p.Client, func(c eval.CaseResult) {
+		result := eval.Run(ctx, p.Plan, p.Parties, func(c eval.CaseResult) {
 			if rec != nil {
 				rec.Observe(c)
 			}

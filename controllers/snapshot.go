@@ -45,7 +45,7 @@ func (r *SuiteReconciler) take(ctx context.Context, s *v1alpha1.EvalSuite) (*sna
 		return nil, err
 	}
 	if snap.golden.stall == nil {
-		if err := suite.CheckCredentials(ctx, s, objects{r.Live, s.Namespace}); err != nil {
+		if err := suite.CheckCredentials(ctx, s, suite.InCluster(r.Live, s.Namespace)); err != nil {
 			e, ok := suite.AsError(err)
 			if !ok {
 				return nil, err
@@ -95,6 +95,13 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 	if err != nil {
 		return goldenFacts{}, false, err
 	}
+	for _, name := range referencedBy(&s.Spec) {
+		more, err := r.configMapVersion(ctx, s.Namespace, name)
+		if err != nil {
+			return goldenFacts{}, false, err
+		}
+		versions = append(versions, more...)
+	}
 	identity := fmt.Sprintf("%s/%d/%s", s.UID, s.Generation, strings.Join(versions, ","))
 	if f, ok := r.golden.get(key, identity); ok {
 		return f, false, nil
@@ -105,27 +112,41 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 		r.golden.put(key, identity, versions, f)
 		return f, true, nil
 	}
-	end, err := r.Fetches.begin(s)
-	if err != nil {
-		return goldenFacts{}, false, err
-	}
-	defer end()
-	set, err := suite.LoadGolden(ctx, s, objects{r.Live, s.Namespace}, suite.Deps{})
+	refs, err := suite.LoadReferenced(ctx, s, suite.InCluster(r.Live, s.Namespace))
 	if err != nil {
 		e, ok := suite.AsError(err)
 		if !ok {
 			return goldenFacts{}, false, err
 		}
 		f := goldenFacts{stall: e}
+		if !e.Transient && e.Reason != suite.ReasonConfigMapNotFound {
+			r.golden.put(key, identity, versions, f)
+		}
+		return f, true, nil
+	}
+	end, err := r.Fetches.begin(s)
+	if err != nil {
+		return goldenFacts{}, false, err
+	}
+	defer end()
+	set, err := suite.LoadGolden(ctx, s, suite.InCluster(r.Live, s.Namespace), suite.Deps{})
+	if err != nil {
+		e, ok := suite.AsError(err)
+		if !ok {
+			return goldenFacts{}, false, err
+		}
+		f := goldenFacts{stall: e, refs: &refs.Digests}
 		// What is behind a URL can be mended without a change that is seen here.
 		if !e.Transient && e.Reason != suite.ReasonGoldenSetNotFound && s.Spec.GoldenSet.HTTP == nil {
 			r.golden.put(key, identity, versions, f)
 		}
 		return f, true, nil
 	}
+	cost := suite.CostOf(s, suite.RunOptions{}, set, refs)
 	f := goldenFacts{
-		summary:  status.GoldenSummary{Digest: set.Digest, Cases: len(set.Cases), Tags: len(set.Tags()), Calls: suite.Calls(s, set)},
+		summary:  status.GoldenSummary{Digest: set.Digest, Cases: len(set.Cases), Tags: len(set.Tags()), Calls: cost.Calls, Tokens: cost.Tokens},
 		warnings: set.Warnings,
+		refs:     &refs.Digests,
 	}
 	f.read = true
 	r.golden.put(key, identity, versions, f)
@@ -138,15 +159,7 @@ func (r *SuiteReconciler) goldenObjects(ctx context.Context, s *v1alpha1.EvalSui
 	g := &s.Spec.GoldenSet
 	switch {
 	case g.ConfigMapRef != nil:
-		cm := configMapMetadata()
-		err := r.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: g.ConfigMapRef.Name}, cm)
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("get ConfigMap %s: %w", g.ConfigMapRef.Name, err)
-		}
-		return []string{version(cm)}, nil
+		return r.configMapVersion(ctx, s.Namespace, g.ConfigMapRef.Name)
 	case g.ConfigMapSelector != nil:
 		selector, err := metav1.LabelSelectorAsSelector(g.ConfigMapSelector)
 		if err != nil || selector.Empty() {
@@ -167,6 +180,19 @@ func (r *SuiteReconciler) goldenObjects(ctx context.Context, s *v1alpha1.EvalSui
 	return nil, nil
 }
 
+// configMapVersion names the version of a ConfigMap; nothing where there is none.
+func (r *SuiteReconciler) configMapVersion(ctx context.Context, namespace, name string) ([]string, error) {
+	cm := configMapMetadata()
+	err := r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, cm)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
+	}
+	return []string{version(cm)}, nil
+}
+
 func configMapMetadata() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -175,6 +201,15 @@ func configMapMetadata() *metav1.PartialObjectMetadata {
 
 func version(m *metav1.PartialObjectMetadata) string {
 	return string(m.UID) + "@" + m.ResourceVersion
+}
+
+// evaluationDigest is that of the suite as it is; empty where what it refers to
+// could not be read.
+func (s *snapshot) evaluationDigest() string {
+	if s.golden.refs == nil {
+		return ""
+	}
+	return suite.EvaluationDigest(s.suite, "", *s.golden.refs)
 }
 
 // scheduleFacts is the snapshot as the schedule sees it.
@@ -196,7 +231,7 @@ func (s *snapshot) scheduleFacts() schedule.Facts {
 			Ready:             s.stall() == nil,
 		},
 		Key: schedule.Key{
-			EvaluationDigest: suite.EvaluationDigest(s.suite, ""),
+			EvaluationDigest: s.evaluationDigest(),
 			GoldenSetDigest:  s.golden.summary.Digest,
 			Revision:         suite.NoTargetsRevision,
 		},

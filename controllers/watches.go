@@ -78,9 +78,16 @@ func configMapsOf(spec *v1alpha1.EvalSuiteSpec) []string {
 	if ref := spec.GoldenSet.ConfigMapRef; ref != nil {
 		names = append(names, ref.Name)
 	}
+	names = append(names, referencedBy(spec)...)
 	tls := []*v1alpha1.TLS{spec.Retriever.TLS}
 	if e := spec.Retriever.Embedding; e != nil {
 		tls = append(tls, e.TLS)
+	}
+	if spec.Answer != nil {
+		tls = append(tls, spec.Answer.TLS)
+	}
+	if spec.Judge != nil {
+		tls = append(tls, spec.Judge.TLS)
 	}
 	for _, t := range tls {
 		if t != nil && t.CABundleRef != nil && t.CABundleRef.Kind != v1alpha1.CABundleSecret {
@@ -89,6 +96,21 @@ func configMapsOf(spec *v1alpha1.EvalSuiteSpec) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// referencedBy names the ConfigMaps whose content can change a verdict, beside
+// the golden set's.
+func referencedBy(spec *v1alpha1.EvalSuiteSpec) []string {
+	var names []string
+	if j := spec.Judge; j != nil {
+		if j.PromptRef != nil {
+			names = append(names, j.PromptRef.Name)
+		}
+		if j.Calibration != nil {
+			names = append(names, j.Calibration.ConfigMapRef.Name)
+		}
+	}
+	return names
 }
 
 // SetupWithManager registers the suite controller.

@@ -19,14 +19,21 @@ type plan struct {
 	Endpoint  string `json:"endpoint"`
 	Method    string `json:"method"`
 	URL       string `json:"url"`
+	// AnswerURL is left out of a run without an answer stage.
+	AnswerURL string `json:"answerURL,omitempty"`
 	// Cases of the run, and how many of them the retriever is asked: those that
 	// are answerable and have a relevant id.
 	Cases           int    `json:"cases"`
 	Asked           int    `json:"asked"`
 	Tags            int    `json:"tags"`
 	GoldenSetDigest string `json:"goldenSetDigest"`
-	// Calls is how many HTTP calls the run makes, before retries.
-	Calls       int64           `json:"calls"`
+	// Calls is how many HTTP calls the run makes, before retries and before what
+	// the judge knows from earlier runs.
+	Calls int64 `json:"calls"`
+	// EstimatedTokens is roughly what the judge reads and writes; left out where
+	// it asks no model.
+	EstimatedTokens int64 `json:"estimatedTokens,omitempty"`
+
 	Parallelism int             `json:"parallelism"`
 	Metrics     []string        `json:"metrics"`
 	Objectives  []string        `json:"objectives"`
@@ -42,23 +49,18 @@ func newPlan(s *v1alpha1.EvalSuite, prepared *suite.Prepared) *plan {
 		URL:             s.Spec.Retriever.URL,
 		Cases:           len(prepared.Plan.Cases),
 		GoldenSetDigest: prepared.GoldenSetDigest,
-		Calls:           prepared.Calls,
+		Calls:           prepared.Cost.Calls,
+		EstimatedTokens: prepared.Cost.Tokens,
 		Parallelism:     prepared.Plan.Parallelism,
 		Metrics:         []string{},
 		Objectives:      []string{},
-		Settings: report.Settings{
-			TopK: prepared.TopK, Unit: prepared.Unit, PrimaryK: prepared.PrimaryK, EvaluationDigest: prepared.EvaluationDigest,
-		},
+		Settings:        prepared.Meta(s, "", "", "").Settings,
 	}
-	for _, e := range s.Spec.Endpoints {
-		if e.Name == prepared.Endpoint {
-			p.URL = e.RetrieverURL
-		}
-	}
+	p.URL, p.AnswerURL = prepared.URLs()
 	tags := map[string]bool{}
 	for i := range prepared.Plan.Cases {
 		c := &prepared.Plan.Cases[i]
-		if c.Due() {
+		if c.Due() || p.AnswerURL != "" {
 			p.Asked++
 		}
 		for _, tag := range c.Tags {
@@ -90,6 +92,9 @@ func describeObjective(o score.Objective) string {
 	if o.Max != "" {
 		text += ", max " + o.Max
 	}
+	if o.MaxDrop != "" {
+		text += ", maxDrop " + o.MaxDrop
+	}
 	return text
 }
 
@@ -109,18 +114,31 @@ func (o *runOptions) writePlan(w io.Writer, p *plan) error {
 		where += " (endpoint " + p.Endpoint + ")"
 	}
 	var b strings.Builder
-	for _, line := range [][2]string{
-		{"SUITE", p.Namespace + "/" + p.Suite},
-		{"RETRIEVER", where},
+	lines := [][2]string{{"SUITE", p.Namespace + "/" + p.Suite}}
+	if p.URL != "" {
+		lines = append(lines, [2]string{"RETRIEVER", where})
+	}
+	if p.AnswerURL != "" {
+		lines = append(lines, [2]string{"ANSWER", p.AnswerURL})
+	}
+	calls := fmt.Sprintf("%d before retries, at most %d at a time", p.Calls, p.Parallelism)
+	if j := p.Settings.Judge; j != nil {
+		lines = append(lines, [2]string{"JUDGE", strings.TrimSpace(j.Provider + " " + j.Model)})
+		if p.EstimatedTokens > 0 {
+			calls += fmt.Sprintf("; roughly %d tokens of the judge, less what it knows from earlier runs", p.EstimatedTokens)
+		}
+	}
+	lines = append(lines, [][2]string{
 		{"GOLDEN SET", fmt.Sprintf("%s, %d of them asked, %s, %s", counted(p.Cases, "case"), p.Asked, counted(p.Tags, "tag"), p.GoldenSetDigest)},
-		{"CALLS", fmt.Sprintf("%d before retries, at most %d at a time", p.Calls, p.Parallelism)},
+		{"CALLS", calls},
 		{"SETTINGS", fmt.Sprintf("topK %d, unit %s", p.Settings.TopK, p.Settings.Unit)},
 		{"METRICS", byFamily(p.Metrics)},
 		{"OBJECTIVES", objectives},
-	} {
+	}...)
+	for _, line := range lines {
 		fmt.Fprintf(&b, "%-10s  %s\n", line[0], line[1])
 	}
-	b.WriteString("\nNothing was sent to the retriever.\n")
+	b.WriteString("\nNothing was sent.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

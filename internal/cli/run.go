@@ -48,6 +48,7 @@ type runOptions struct {
 	endpoint string
 	tags     []string
 	topK     int
+	upTo     string
 	plan     bool
 	output   string
 }
@@ -75,7 +76,7 @@ The exit code is the verdict:
   # a golden set as it stands, of any format, in place of the suite's
   assay run -f suite.yaml --golden questions.jsonl
 
-  # how many calls it would make; the retriever is left alone
+  # how many calls it would make; nobody is asked
   assay run -f suite.yaml -f golden.yaml --plan
 
   # for a pipeline
@@ -91,13 +92,23 @@ The exit code is the verdict:
 	f.StringVar(&o.endpoint, "endpoint", "", "name of one of the suite's endpoints, which is asked instead of retriever.url")
 	f.StringSliceVar(&o.tags, "tags", nil, "only cases with one of these tags, for example smoke,korean")
 	f.IntVar(&o.topK, "top-k", 0, "how many results are asked for and scored, in place of retriever.topK; cut-offs above it are left out")
-	f.BoolVar(&o.plan, "plan", false, "check everything and print what a run would do; the retriever is not called")
+	f.StringVar(&o.upTo, "up-to", "", "the last stage of the run: retrieval, answer or judge; all that the suite has by default")
+	f.BoolVar(&o.plan, "plan", false, "check everything and print what a run would do; nobody is called")
 	f.StringVarP(&o.output, "output", "o", formatTable, "output format: "+strings.Join(runFormats, ", "))
 	for _, flag := range []string{"filename", "golden"} {
 		_ = cmd.MarkFlagFilename(flag)
 	}
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(runFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// stageNames are the stages of a run in their order.
+var stageNames = []string{"retrieval", "answer", "judge"}
+
+// stages are those up to the last one that is wanted; none: all.
+func (o *runOptions) stages() []v1alpha1.Stage {
+	all := []v1alpha1.Stage{v1alpha1.StageRetrieval, v1alpha1.StageAnswer, v1alpha1.StageJudge}
+	return all[:slices.Index(stageNames, o.upTo)+1]
 }
 
 // noArguments refuses a manifest that is given without -f.
@@ -116,6 +127,8 @@ func (o *runOptions) check() error {
 		return fmt.Errorf("unknown output format %q: use %s", o.output, strings.Join(runFormats, ", "))
 	case o.plan && o.output != formatTable && o.output != formatJSON:
 		return fmt.Errorf("a plan has no %s form: use -o table or -o json", o.output)
+	case o.upTo != "" && !slices.Contains(stageNames, o.upTo):
+		return fmt.Errorf("--up-to is %q: use %s", o.upTo, strings.Join(stageNames, ", "))
 	case o.topK < 0 || o.topK > maxTopK:
 		return fmt.Errorf("--top-k is %d: give a number from 1 to %d", o.topK, maxTopK)
 	}
@@ -130,7 +143,7 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer prepared.Client.Close()
+	defer prepared.Close()
 	if o.plan {
 		return o.writePlan(cmd.OutOrStdout(), newPlan(s, prepared))
 	}
@@ -178,8 +191,8 @@ func (o *runOptions) prepare(ctx context.Context, cmd *cobra.Command) (*v1alpha1
 	if err != nil {
 		return nil, nil, err
 	}
-	options := suite.RunOptions{Endpoint: o.endpoint, Tags: o.tags, TopK: o.topK}
-	if options.Golden, err = readGolden(o.golden); err != nil {
+	options := suite.RunOptions{Endpoint: o.endpoint, Tags: o.tags, TopK: o.topK, Stages: o.stages()}
+	if options.Golden, err = readFiles("--golden", o.golden); err != nil {
 		return nil, nil, err
 	}
 	source := manifests.Source(s.Namespace)
@@ -214,16 +227,16 @@ func explain(err error, source *manifest.Source) error {
 	return fmt.Errorf("%w\n%s", err, hint)
 }
 
-// readGolden reads the files of --golden; their names pick the format.
-func readGolden(names []string) ([]golden.File, error) {
+// readFiles reads the files of a flag; their names pick the format.
+func readFiles(flag string, names []string) ([]golden.File, error) {
 	var files []golden.File
 	for _, name := range names {
 		if name == "-" {
-			return nil, errors.New("--golden -: standard input has no name whose ending picks the format: give a file")
+			return nil, fmt.Errorf("%s -: standard input has no name whose ending picks the format: give a file", flag)
 		}
 		data, err := readBounded(name)
 		if err != nil {
-			return nil, fmt.Errorf("reading the golden set: %w", err)
+			return nil, fmt.Errorf("reading the file of %s: %w", flag, err)
 		}
 		files = append(files, golden.File{Name: name, Data: data})
 	}
@@ -251,7 +264,7 @@ func carryOut(ctx context.Context, s *v1alpha1.EvalSuite, prepared *suite.Prepar
 	bar := newProgress(stderr, s.Name, len(prepared.Plan.Cases))
 	cases := make([]eval.CaseResult, 0, len(prepared.Plan.Cases))
 	meta.Run.StartTime = now()
-	result := eval.Run(ctx, prepared.Plan, prepared.Client, func(c eval.CaseResult) {
+	result := eval.Run(ctx, prepared.Plan, prepared.Parties, func(c eval.CaseResult) {
 		cases = append(cases, c)
 		bar.done(c)
 	})
@@ -259,6 +272,9 @@ func carryOut(ctx context.Context, s *v1alpha1.EvalSuite, prepared *suite.Prepar
 	bar.end()
 	return report.Build(meta, result, cases)
 }
+
+// colourWanted follows no-color.org.
+func colourWanted() bool { return os.Getenv("NO_COLOR") == "" }
 
 // now to the millisecond: more digits say nothing of a run.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
@@ -273,5 +289,5 @@ func (o *runOptions) write(w io.Writer, d *report.Document) error {
 		return report.WriteMarkdown(w, d)
 	}
 	columns, terminal := terminalWidth(w)
-	return report.WriteTable(w, d, report.TableOptions{Color: terminal && os.Getenv("NO_COLOR") == "", Width: columns})
+	return report.WriteTable(w, d, report.TableOptions{Color: terminal && colourWanted(), Width: columns})
 }

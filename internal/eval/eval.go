@@ -1,5 +1,10 @@
-// Package eval carries out one run: every case of a golden set through the
-// retriever and the scorer, with bounded fan-out.
+// Package eval carries out one run: every case of a golden set through retriever,
+// answer service, judge and scorer, with bounded fan-out.
+//
+// The stages of a case follow one another, and the first that fails ends it: its
+// outcome is the case's, and what was measured before stays. Cases that an
+// earlier process has finished are taken over and not asked again. Nothing of a
+// text outlives its case, but for what is handed to the observer.
 package eval
 
 import (
@@ -7,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assay-dev/assay/internal/answer"
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/retriever"
@@ -50,7 +56,8 @@ type Parties struct {
 type Plan struct {
 	// Cases to ask.
 	Cases []golden.Case
-	// Score says which metrics are computed; its TopK is what is asked for.
+	// Score says which metrics are computed, and by that which stages the run has:
+	// its Answer, Judge and Relevance. Its TopK is what is asked for.
 	Score score.Spec
 	// Objectives to decide on.
 	Objectives []score.Objective
@@ -60,15 +67,35 @@ type Plan struct {
 	Parallelism int
 	// Timeout of the whole run; 0 for none.
 	Timeout time.Duration
-	// WarmupRequests are made, unscored, before the first case.
+	// WarmupRequests are made, unscored, before the first case: of the retriever,
+	// or of an answer service that retrieves by itself.
 	WarmupRequests int
-	// KeepText hands the retrieved texts to observe; they are never kept.
+	// Calibrate finds out, before the first case, whether the judge may be trusted;
+	// nil for no such check. An error that is a *judge.Error and EndsRun ends the
+	// run; with any other the judge is not trusted.
+	Calibrate func(ctx context.Context) (Trust, error)
+	// Baseline is what the run is compared with; nil where it is with nothing.
+	Baseline *Baseline
+	// Head names this run in a comparison: all of a compare.Side but what follows
+	// from the rest of the plan.
+	Head compare.Side
+	// KeepText hands texts to observe: those retrieved, the answer and its
+	// contexts. They are never kept.
 	KeepText bool
 	// Finished are the cases, by id, that an interrupted process of the same run
 	// has asked already. They are not asked again, unless they have changed since.
 	Finished map[string]Finished
 	// CorpusVersion is what the retriever reported to that process last.
 	CorpusVersion string
+}
+
+// Trust is what a calibration says of the judge.
+type Trust struct {
+	// Untrusted says, for people, why its verdicts must decide no objective; empty:
+	// they may.
+	Untrusted string
+	// Usage of the judge for finding out.
+	Usage judge.Usage
 }
 
 // Finished is a case that an interrupted process has asked, as it was kept.
@@ -78,10 +105,14 @@ type Finished struct {
 	Outcome string
 	Message string
 	Rank    int
-	// Metrics by name; nil where the case was not scored.
+	// Retrieved is the list as it was scored, without texts.
+	Retrieved []Retrieved
+	// Metrics by name, those that have a value for the case.
 	Metrics map[string]float64
-	Latency time.Duration
-	Called  bool
+	// Latency and AnswerLatency as in CaseResult. Where the case has an Answer, its
+	// latency stands in for a missing AnswerLatency.
+	Latency, AnswerLatency time.Duration
+	Called                 bool
 	// Answer, Judge and Relevance are what the later stages came to; nil where
 	// they did not run, or the case failed before them.
 	Answer    *AnswerResult
@@ -93,8 +124,9 @@ type Finished struct {
 
 // AnswerResult is how the answer stage came out for a case.
 type AnswerResult struct {
-	Text string
-	// Contexts that are judged; left out of a checkpoint.
+	// Text and Contexts are there where the plan keeps texts. Contexts are those
+	// that are judged; they are left out of a checkpoint.
+	Text     string
 	Contexts []string
 	// Latency of the attempt that counted.
 	Latency time.Duration
@@ -117,19 +149,24 @@ func (s *Stop) Error() string { return s.Message }
 // CaseResult is how one case came out.
 type CaseResult struct {
 	Case *golden.Case
-	// Outcome is Scored, or how the call failed: RetrieverTimeout.
+	// Outcome is Scored, or how the first stage that failed ended: RetrieverTimeout,
+	// AnswerHTTPError, JudgeMalformed.
 	Outcome string
 	// Message of the failure; empty for Scored.
 	Message string
 	// Rank of the first relevant result; 0 where there is none.
 	Rank int
-	// Values by metric of the result; nil unless the case is due and was scored.
+	// Values by metric of the result, NaN where one has none for the case; nil where
+	// nothing was measured: no stage was due, or the first one failed.
 	Values []float64
 	// Retrieved is the list as it was scored: after the unit rule and the cut at
 	// topK.
 	Retrieved []Retrieved
-	// Latency of the attempt that counted: the one that succeeded, or the last.
+	// Latency of the retriever's attempt that counted: the one that succeeded, or
+	// the last.
 	Latency time.Duration
+	// AnswerLatency is that of the answer service's, also where the stage failed.
+	AnswerLatency time.Duration
 	// Called is false where no call was made, for the case is not due.
 	Called bool
 	// CorpusVersion that the reply told; empty where it told none.
@@ -154,6 +191,8 @@ type Retrieved struct {
 	Relevant bool
 	// Text as the retriever gave it, where the plan keeps texts.
 	Text string
+	// TextDigest tells the text apart from others; empty where there is no text.
+	TextDigest string
 }
 
 // WorstCase is one case with a bad result.
@@ -161,6 +200,9 @@ type WorstCase struct {
 	ID string
 	// Rank of the first relevant result; 0 where none was found.
 	Rank int
+	// BaselineRank is the rank in the baseline; 0 where none was found there, or
+	// there is no baseline.
+	BaselineRank int
 	// Outcome as in CaseResult.
 	Outcome string
 }
@@ -174,15 +216,26 @@ type Result struct {
 	// Outcomes counts the cases that ended, by outcome. Cases that were never
 	// asked are in none, but count against coverage.
 	Outcomes map[string]int
-	// Worst cases, at most 20: those not found, then those that failed, then the
-	// lowest ranks. A case found at rank 1 is none.
+	// Worst cases, at most 20: those not found, then those that failed, then those
+	// that were answered wrong or made something up, then the lowest ranks.
 	Worst []WorstCase
-	// CorpusVersion that the retriever reported last; empty where it reports none.
+	// Comparison with the baseline, ReferenceComparison with the reference; nil where
+	// there is none.
+	Comparison, ReferenceComparison *compare.Comparison
+	// Stale says that the labels no longer fit; nil where they do.
+	Stale *compare.Stale
+	// CorpusVersion that was reported last, by whoever retrieves; empty where it
+	// reports none.
 	CorpusVersion string
 	// CorpusVersionChanged says that it was not the same throughout.
 	CorpusVersionChanged bool
-	// RetrieverCalls is how many requests were made, retries and warm-up included.
-	RetrieverCalls int64
+	// RetrieverCalls and AnswerCalls are how many requests were made, retries and
+	// warm-up included.
+	RetrieverCalls, AnswerCalls int64
+	// Usage of the judge, calibration included.
+	Usage judge.Usage
+	// Trust as the calibration found it; zero without one.
+	Trust Trust
 	// Total is how many cases the run has, Done how many ended, Errored how many
 	// of those failed.
 	Total, Done, Errored int

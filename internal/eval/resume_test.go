@@ -54,7 +54,7 @@ func TestResumedRunsEqualWholeOnes(t *testing.T) {
 	plan := resumable(t)
 	whole := &recording{fail: map[string]bool{"b": true}}
 	var kept []eval.CaseResult
-	want := eval.Run(t.Context(), plan, whole, func(c eval.CaseResult) { kept = append(kept, c) })
+	want := eval.Run(t.Context(), plan, eval.Parties{Retriever: whole}, func(c eval.CaseResult) { kept = append(kept, c) })
 	for n := range len(kept) + 1 {
 		resumed := plan
 		resumed.Finished = map[string]eval.Finished{}
@@ -65,7 +65,7 @@ func TestResumedRunsEqualWholeOnes(t *testing.T) {
 			resumed.CorpusVersion = "v1"
 		}
 		rest := &recording{fail: whole.fail}
-		got := eval.Run(t.Context(), resumed, rest, nil)
+		got := eval.Run(t.Context(), resumed, eval.Parties{Retriever: rest}, nil)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after %d cases the result differs (-whole +resumed):\n%s", n, diff)
 		}
@@ -79,7 +79,7 @@ func TestResumedRunsEqualWholeOnes(t *testing.T) {
 
 func TestWhatCannotBeTakenOverIsAskedAgain(t *testing.T) {
 	plan := resumable(t)
-	columns := eval.Run(t.Context(), plan, &recording{}, nil).Metrics
+	columns := eval.Run(t.Context(), plan, eval.Parties{Retriever: &recording{}}, nil).Metrics
 	good := eval.CaseResult{Case: &plan.Cases[0], Outcome: eval.Scored, Called: true, Rank: 1, Values: make([]float64, len(columns))}
 	other := good.Keep(columns)
 	other.Digest = "of another question"
@@ -98,7 +98,7 @@ func TestWhatCannotBeTakenOverIsAskedAgain(t *testing.T) {
 			plan := plan
 			plan.Finished = map[string]eval.Finished{"a": tc.finished}
 			r := &recording{}
-			eval.Run(t.Context(), plan, r, nil)
+			eval.Run(t.Context(), plan, eval.Parties{Retriever: r}, nil)
 			if len(r.asked) != tc.want {
 				t.Errorf("asked %v, want %d cases", r.asked, tc.want)
 			}
@@ -109,7 +109,7 @@ func TestWhatCannotBeTakenOverIsAskedAgain(t *testing.T) {
 func TestACorpusThatChangedBetweenTwoProcesses(t *testing.T) {
 	plan := resumable(t)
 	plan.CorpusVersion = "v0"
-	if got := eval.Run(t.Context(), plan, &recording{}, nil); !got.CorpusVersionChanged || got.Decision.Reason != eval.ReasonCorpusChanged {
+	if got := eval.Run(t.Context(), plan, eval.Parties{Retriever: &recording{}}, nil); !got.CorpusVersionChanged || got.Decision.Reason != eval.ReasonCorpusChanged {
 		t.Errorf("changed is %t, reason %s, want CorpusChanged", got.CorpusVersionChanged, got.Decision.Reason)
 	}
 }
@@ -118,7 +118,7 @@ func TestTextsAreHandedOnWhereTheyAreAskedFor(t *testing.T) {
 	plan := resumable(t)
 	for _, keep := range []bool{false, true} {
 		plan.KeepText = keep
-		eval.Run(t.Context(), plan, &recording{}, func(c eval.CaseResult) {
+		eval.Run(t.Context(), plan, eval.Parties{Retriever: &recording{}}, func(c eval.CaseResult) {
 			for _, r := range c.Retrieved {
 				if (r.Text != "") != keep {
 					t.Errorf("KeepText %t gave the text %q", keep, r.Text)
@@ -137,7 +137,7 @@ func TestErrorRateIsOverTheCasesThatEnded(t *testing.T) {
 			cancel(&eval.Stop{Reason: "Canceled"})
 		}
 		n := 0
-		got := eval.Run(ctx, plan, &recording{fail: map[string]bool{"a": true}}, func(eval.CaseResult) {
+		got := eval.Run(ctx, plan, eval.Parties{Retriever: &recording{fail: map[string]bool{"a": true}}}, func(eval.CaseResult) {
 			if n++; n == asked {
 				cancel(&eval.Stop{Reason: "Canceled"})
 			}

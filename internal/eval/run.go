@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -15,34 +16,43 @@ import (
 var errTimeout = errors.New("the run's limit was reached")
 
 // Run asks every case of the plan and decides on the verdict. It returns when
-// all cases have ended, or when ctx or the plan's timeout has; every goroutine
-// that it started has ended by then.
+// all cases have ended, or when ctx, the plan's timeout or the judge's budget
+// has; every goroutine that it started has ended by then.
 //
 // observe, where it is not nil, gets every case that ended, one at a time, in
 // the order in which they do, from the goroutine that Run was called on. A run
 // waits for it, so it should be quick.
 //
-// A plan whose metrics cannot be planned gives a result with the verdict Error.
-func Run(ctx context.Context, plan Plan, r Retriever, observe func(CaseResult)) *Result {
+// A plan that cannot be carried out gives a result with the verdict Error.
+func Run(ctx context.Context, plan Plan, parties Parties, observe func(CaseResult)) *Result {
 	scorer, err := score.NewScorer(plan.Score)
+	if err == nil {
+		err = parties.suffice(plan.Score)
+	}
 	if err != nil {
 		return &Result{Total: len(plan.Cases), Decision: score.Decision{
 			Verdict: score.Error, Reason: score.ReasonNothingScored, Message: err.Error()}}
 	}
-	ctx, cancel := limited(ctx, plan)
-	defer cancel()
+	ctx, endRun := context.WithCancelCause(ctx)
+	defer endRun(nil)
+	if plan.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
 
 	workers := make([]*worker, max(1, plan.Parallelism))
 	for i := range workers {
-		workers[i] = &worker{retriever: r, topK: plan.Score.TopK, scorer: scorer.Clone(), keepText: plan.KeepText}
+		workers[i] = newWorker(plan, parties, scorer.Clone(), endRun)
 	}
-	t := newTally(plan, scorer.Metrics())
+	t := newTally(plan, parties, scorer.Metrics())
 	left := t.resume()
+	t.calibrate(ctx, endRun)
 	for e := range warmup(ctx, workers, plan) {
-		t.calls += int64(e.attempts)
+		t.calls = t.calls.add(e.calls)
 	}
-	for e := range inParallel(ctx, workers, len(left), func(i int) *golden.Case { return &plan.Cases[left[i]] }) {
-		e.index = left[e.index]
+	ask := func(ctx context.Context, w *worker, i int) ended { return w.ask(ctx, left[i], &plan.Cases[left[i]]) }
+	for e := range inParallel(ctx, workers, len(left), ask) {
 		t.add(e)
 		if e.asked && observe != nil {
 			observe(e.result)
@@ -51,23 +61,28 @@ func Run(ctx context.Context, plan Plan, r Retriever, observe func(CaseResult)) 
 	return t.result(ctx)
 }
 
-// limited puts the plan's limit on a context.
-func limited(ctx context.Context, plan Plan) (context.Context, context.CancelFunc) {
-	if plan.Timeout <= 0 {
-		return context.WithCancel(ctx)
+// suffice says whether there is someone to ask in every stage.
+func (p Parties) suffice(spec score.Spec) error {
+	switch {
+	case spec.Answer && p.Answerer == nil:
+		return errors.New("plan the run: answers are asked for, but there is no answer service")
+	case spec.Judge && p.Judge == nil:
+		return errors.New("plan the run: verdicts are asked for, but there is no judge")
+	case p.Retriever == nil && !spec.Answer:
+		return errors.New("plan the run: there is no retriever, and no answer service that retrieves by itself is asked")
 	}
-	return context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
+	return nil
 }
 
-// warmup asks cases whose lists are thrown away, over and over where the plan
+// warmup makes calls whose replies are thrown away, over and over where the plan
 // has fewer cases than warm-up requests.
-func warmup(ctx context.Context, workers []*worker, plan Plan) func(yield func(ended) bool) {
+func warmup(ctx context.Context, workers []*worker, plan Plan) iter.Seq[ended] {
 	var cases []*golden.Case
 	for i := range plan.Cases {
 		if len(cases) == plan.WarmupRequests {
 			break
 		}
-		if plan.Cases[i].Due() {
+		if plan.Score.Answer || plan.Cases[i].Due() {
 			cases = append(cases, &plan.Cases[i])
 		}
 	}
@@ -75,13 +90,13 @@ func warmup(ctx context.Context, workers []*worker, plan Plan) func(yield func(e
 	if len(cases) == 0 {
 		n = 0
 	}
-	return inParallel(ctx, workers, n, func(i int) *golden.Case { return cases[i%len(cases)] })
+	return inParallel(ctx, workers, n, func(ctx context.Context, w *worker, i int) ended { return w.warm(ctx, cases[i%len(cases)]) })
 }
 
-// inParallel has the workers ask n cases and yields each as it ends, until all
+// inParallel has the workers do n things and yields each as it ends, until all
 // have or ctx is done. When it returns, the workers have stopped, also where the
 // loop over it was left early.
-func inParallel(ctx context.Context, workers []*worker, n int, at func(int) *golden.Case) func(yield func(ended) bool) {
+func inParallel(ctx context.Context, workers []*worker, n int, do func(ctx context.Context, w *worker, i int) ended) iter.Seq[ended] {
 	return func(yield func(ended) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var (
@@ -96,7 +111,7 @@ func inParallel(ctx context.Context, workers []*worker, n int, at func(int) *gol
 					if i >= n {
 						return
 					}
-					out <- w.ask(ctx, i, at(i))
+					out <- do(ctx, w, i)
 				}
 			})
 		}
@@ -114,10 +129,11 @@ func inParallel(ctx context.Context, workers []*worker, n int, at func(int) *gol
 	}
 }
 
-// stopped says why a run ended before its last case.
-func stopped(ctx context.Context, plan Plan, done int) (score.Undecided, bool) {
-	total := len(plan.Cases)
-	if ctx.Err() == nil || done == total {
+// stopped says why a run ended before its last case, or with one that nothing
+// could follow.
+func (t *tally) stopped(ctx context.Context) (score.Undecided, bool) {
+	total, done := len(t.plan.Cases), t.done
+	if ctx.Err() == nil || done == total && !t.ended {
 		return score.Undecided{}, false
 	}
 	progress := fmt.Sprintf("%d of %d cases were done", done, total)
@@ -132,7 +148,7 @@ func stopped(ctx context.Context, plan Plan, done int) (score.Undecided, bool) {
 		return score.Undecided{Reason: stop.Reason, Message: message + " when " + progress}, true
 	case errors.Is(cause, errTimeout):
 		return score.Undecided{Reason: score.ReasonDeadlineExceeded,
-			Message: fmt.Sprintf("the run reached its limit of %s when %s: raise execution.timeoutSeconds or execution.parallelism", plan.Timeout, progress)}, true
+			Message: fmt.Sprintf("the run reached its limit of %s when %s: raise execution.timeoutSeconds or execution.parallelism", t.plan.Timeout, progress)}, true
 	case errors.Is(cause, context.DeadlineExceeded):
 		return score.Undecided{Reason: score.ReasonDeadlineExceeded, Message: "the deadline was reached when " + progress}, true
 	}

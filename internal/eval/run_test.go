@@ -76,6 +76,11 @@ func plan(cases []golden.Case) Plan {
 	}
 }
 
+// runRetrieval is a run of retrieval alone.
+func runRetrieval(ctx context.Context, p Plan, r Retriever, observe func(CaseResult)) *Result {
+	return Run(ctx, p, Parties{Retriever: r}, observe)
+}
+
 func TestRunScoresEveryCase(t *testing.T) {
 	set := cases(7)
 	set[1].Tags = []string{"ko"}
@@ -94,7 +99,7 @@ func TestRunScoresEveryCase(t *testing.T) {
 	p := plan(set)
 	p.Parallelism = 1
 	var seen []CaseResult
-	r := Run(t.Context(), p, retrieverFunc(func(_ context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), p, retrieverFunc(func(_ context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
 		asked[c.ID] = topK
 		if reply, ok := replies[c.ID]; ok {
 			return reply, nil
@@ -144,7 +149,7 @@ func TestRunScoresEveryCase(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"Scored": 6, "RetrieverTimeout": 1}, r.Outcomes); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]WorstCase{{"q03", 0, "Scored"}, {"q04", 0, "RetrieverTimeout"}, {"q02", 3, "Scored"}, {"q01", 2, "Scored"}}, r.Worst); diff != "" {
+	if diff := cmp.Diff([]WorstCase{{ID: "q03", Rank: 0, Outcome: "Scored"}, {ID: "q04", Rank: 0, Outcome: "RetrieverTimeout"}, {ID: "q02", Rank: 3, Outcome: "Scored"}, {ID: "q01", Rank: 2, Outcome: "Scored"}}, r.Worst); diff != "" {
 		t.Error(diff)
 	}
 	if got := [...]int{r.Total, r.Done, r.Errored, int(r.RetrieverCalls)}; got != [...]int{7, 7, 1, 9} {
@@ -172,9 +177,9 @@ func TestDocumentsAreNamedByTheirOwnID(t *testing.T) {
 	reply := list("c1", "c2", "c3")
 	reply.Results[0].Document, reply.Results[1].Document, reply.Results[2].Document = "other", "other", "d00"
 	var got []Retrieved
-	Run(t.Context(), p, retrieverFunc(func(context.Context, *golden.Case, int) (*retriever.Reply, error) { return reply, nil }),
+	runRetrieval(t.Context(), p, retrieverFunc(func(context.Context, *golden.Case, int) (*retriever.Reply, error) { return reply, nil }),
 		func(c CaseResult) { got = c.Retrieved })
-	if diff := cmp.Diff([]Retrieved{{ID: "other"}, {ID: "d00", Relevant: true}}, got); diff != "" {
+	if diff := cmp.Diff([]Retrieved{{ID: "other", TextDigest: TextDigest("text of c1")}, {ID: "d00", Relevant: true, TextDigest: TextDigest("text of c3")}}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -199,7 +204,7 @@ func TestTheResultDoesNotDependOnTheOrder(t *testing.T) {
 			p := plan(set)
 			p.Parallelism = parallelism
 			p.MinCoverage = 0.95
-			results[parallelism] = Run(t.Context(), p, after(func(c *golden.Case) time.Duration {
+			results[parallelism] = runRetrieval(t.Context(), p, after(func(c *golden.Case) time.Duration {
 				return time.Duration((int(c.ID[1])*31+int(c.ID[2])*17)%13) * time.Second
 			}, r), nil)
 		}
@@ -220,7 +225,7 @@ func TestAtMostParallelismCasesAreInFlight(t *testing.T) {
 		p.Parallelism = 4
 		begin := time.Now()
 		observing := false
-		r := Run(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
+		r := runRetrieval(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
 			most.Store(max(most.Load(), inFlight.Add(1)))
 			defer inFlight.Add(-1)
 			return after(seconds(1), perfect).Retrieve(ctx, c, topK)
@@ -246,7 +251,7 @@ func TestTheRunHasALimit(t *testing.T) {
 		p := plan(cases(10))
 		p.Timeout = 35 * time.Second
 		begin, observed := time.Now(), 0
-		r := Run(t.Context(), p, after(seconds(10), perfect), func(CaseResult) { observed++ })
+		r := runRetrieval(t.Context(), p, after(seconds(10), perfect), func(CaseResult) { observed++ })
 		if time.Since(begin) != p.Timeout {
 			t.Errorf("the run took %s", time.Since(begin))
 		}
@@ -270,7 +275,7 @@ func TestALimitThatNothingKeepsIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan(cases(3))
 		p.Timeout = 5 * time.Second
-		r := Run(t.Context(), p, after(seconds(10), perfect), nil)
+		r := runRetrieval(t.Context(), p, after(seconds(10), perfect), nil)
 		if r.Decision.Verdict != score.Error || r.Decision.Reason != score.ReasonNothingScored || !strings.Contains(r.Decision.Message, "limit of 5s when 0 of 3 cases were done") {
 			t.Errorf("%+v", r.Decision)
 		}
@@ -293,7 +298,7 @@ func TestARunCanBeStopped(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(15*time.Second, func() { cancel(tt.cause) })
-				r := Run(ctx, plan(cases(10)), after(seconds(10), perfect), nil)
+				r := runRetrieval(ctx, plan(cases(10)), after(seconds(10), perfect), nil)
 				if r.Decision.Verdict != score.Inconclusive || r.Decision.Reason != tt.reason || r.Decision.Message != tt.message {
 					t.Errorf("%+v", r.Decision)
 				}
@@ -308,7 +313,7 @@ func TestARunCanBeStopped(t *testing.T) {
 func TestStoppedBeforeTheFirstCaseIsNoError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&Stop{Reason: "Replaced", Message: "replaced"})
-	r := Run(ctx, plan(cases(3)), perfect, nil)
+	r := runRetrieval(ctx, plan(cases(3)), perfect, nil)
 	if r.Decision.Verdict != score.Inconclusive || r.Decision.Reason != "Replaced" || r.RetrieverCalls != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -316,7 +321,7 @@ func TestStoppedBeforeTheFirstCaseIsNoError(t *testing.T) {
 
 func TestAStopBehindTheLastCaseChangesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	r := Run(ctx, plan(cases(1)), perfect, func(CaseResult) { cancel(&Stop{Reason: "Replaced"}) })
+	r := runRetrieval(ctx, plan(cases(1)), perfect, func(CaseResult) { cancel(&Stop{Reason: "Replaced"}) })
 	if r.Decision.Verdict != score.Passed {
 		t.Errorf("%+v", r.Decision)
 	}
@@ -325,11 +330,11 @@ func TestAStopBehindTheLastCaseChangesNothing(t *testing.T) {
 func TestARetrieverThatIsDownIsAnError(t *testing.T) {
 	set := cases(5)
 	set[4].Answerable = false
-	r := Run(t.Context(), plan(set), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), plan(set), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
 		return nil, &retriever.Error{Outcome: retriever.Unreachable, Message: "POST bot:80/search: connection refused", Attempts: 3, Latency: time.Millisecond}
 	}), nil)
 	want := score.Decision{Verdict: score.Error, Reason: score.ReasonNothingScored,
-		Message:    "none of 5 cases could be scored; 4 cases ended RetrieverUnreachable, the first: POST bot:80/search: connection refused",
+		Message:    "none of 4 cases could be scored; 4 cases ended RetrieverUnreachable, the first: POST bot:80/search: connection refused",
 		Objectives: r.Decision.Objectives}
 	if diff := cmp.Diff(want, r.Decision); diff != "" {
 		t.Error(diff)
@@ -343,7 +348,7 @@ func TestARetrieverThatIsDownIsAnError(t *testing.T) {
 }
 
 func TestOddFailuresCostOneCase(t *testing.T) {
-	r := Run(t.Context(), plan(cases(4)), retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), plan(cases(4)), retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
 		switch c.ID {
 		case "q00":
 			panic("nil map")
@@ -370,7 +375,7 @@ func TestWarmup(t *testing.T) {
 	var calls, observed atomic.Int32
 	p := plan(set)
 	p.WarmupRequests = 5
-	r := Run(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
 		if calls.Add(1) <= 5 {
 			return nil, &retriever.Error{Outcome: retriever.Unreachable, Message: "cold", Attempts: 1}
 		}
@@ -386,7 +391,7 @@ func TestWarmupOfNothing(t *testing.T) {
 	set[0].Answerable = false
 	p := plan(set)
 	p.WarmupRequests = 5
-	if r := Run(t.Context(), p, perfect, nil); r.RetrieverCalls != 0 || r.Decision.Reason != score.ReasonMetricAbsent {
+	if r := runRetrieval(t.Context(), p, perfect, nil); r.RetrieverCalls != 0 || r.Decision.Reason != score.ReasonMetricAbsent {
 		t.Errorf("%+v", r)
 	}
 }
@@ -395,7 +400,7 @@ func TestACorpusThatChanges(t *testing.T) {
 	versions := func(v ...string) *Result {
 		p := plan(cases(len(v)))
 		p.Parallelism = 1
-		return Run(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
+		return runRetrieval(t.Context(), p, retrieverFunc(func(ctx context.Context, c *golden.Case, topK int) (*retriever.Reply, error) {
 			reply := list(c.Relevant[0].ID)
 			reply.CorpusVersion = v[int(c.ID[2]-'0')]
 			return reply, nil
@@ -414,7 +419,7 @@ func TestACorpusThatChanges(t *testing.T) {
 }
 
 func TestWorstCasesAreTwentyAtMost(t *testing.T) {
-	r := Run(t.Context(), plan(cases(50)), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), plan(cases(50)), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
 		if c.ID < "q40" {
 			return list("x", c.Relevant[0].ID), nil
 		}
@@ -428,7 +433,7 @@ func TestWorstCasesAreTwentyAtMost(t *testing.T) {
 func TestAPlanThatCannotBeScored(t *testing.T) {
 	p := plan(cases(1))
 	p.Score.TopK = 0
-	r := Run(t.Context(), p, perfect, nil)
+	r := runRetrieval(t.Context(), p, perfect, nil)
 	if r.Decision.Verdict != score.Error || !strings.Contains(r.Decision.Message, "topK is 0") {
 		t.Errorf("%+v", r.Decision)
 	}
@@ -443,7 +448,7 @@ func TestWorkersEndWhenObservePanics(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		Run(t.Context(), plan(cases(20)), after(seconds(1), perfect), func(CaseResult) {
+		runRetrieval(t.Context(), plan(cases(20)), after(seconds(1), perfect), func(CaseResult) {
 			<-time.After(time.Minute) // every worker now waits for someone to take its case
 			panic("observer")
 		})
@@ -454,7 +459,7 @@ func TestWorkersEndWhenObservePanics(t *testing.T) {
 func TestNothingOfAReplyIsKeptButItsIds(t *testing.T) {
 	var body weak.Pointer[byte]
 	var kept []CaseResult
-	r := Run(t.Context(), plan(cases(1)), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
+	r := runRetrieval(t.Context(), plan(cases(1)), retrieverFunc(func(_ context.Context, c *golden.Case, _ int) (*retriever.Reply, error) {
 		whole := strings.Repeat("d00 ", 1<<18)
 		body = weak.Make(unsafe.StringData(whole))
 		reply := list(whole[:3])

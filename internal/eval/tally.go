@@ -1,39 +1,42 @@
 package eval
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/assay-dev/assay/internal/golden"
-	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/score"
 )
 
-// maxWorst is how many of the worst cases a result names.
-const maxWorst = 20
-
 // tally takes in cases as they end. What it keeps of each is small and does not
-// depend on what the retriever returned.
+// depend on what the services returned.
 type tally struct {
 	plan     Plan
+	parties  Parties
 	metrics  []score.Metric
 	scores   []score.CaseScore // by case
 	ends     []end             // by case
 	failures map[string]failure
 	outcomes map[string]int
+	trust    Trust
 	corpus   string
 	changed  bool
-	calls    int64
+	calls    calls
+	usage    judge.Usage
 	done     int
 	errored  int
+	// retrieved and texts are the lists, by case: ids, and digests of their texts.
+	retrieved, texts [][]string
+	// ended says that the judge's quota or budget ended the run.
+	ended bool
 }
 
 // end is how a case ended; without an outcome it was never asked.
 type end struct {
 	outcome string
 	rank    int
+	// bad is an answer that is wrong or made something up.
+	bad bool
 }
 
 // failure is one way that cases failed, with the message of the first of them in
@@ -43,51 +46,55 @@ type failure struct {
 	message      string
 }
 
-func newTally(plan Plan, metrics []score.Metric) *tally {
+func newTally(plan Plan, parties Parties, metrics []score.Metric) *tally {
 	t := &tally{
-		plan: plan, metrics: metrics,
-		scores:   make([]score.CaseScore, len(plan.Cases)),
-		ends:     make([]end, len(plan.Cases)),
+		plan: plan, parties: parties, metrics: metrics,
+		scores:    make([]score.CaseScore, len(plan.Cases)),
+		ends:      make([]end, len(plan.Cases)),
+		retrieved: make([][]string, len(plan.Cases)), texts: make([][]string, len(plan.Cases)),
 		failures: map[string]failure{},
 		outcomes: map[string]int{},
 	}
 	for i := range plan.Cases {
-		t.scores[i] = score.CaseScore{Tags: plan.Cases[i].Tags, Due: plan.Cases[i].Due(), Unasked: true}
+		t.scores[i] = score.CaseScore{
+			Tags: plan.Cases[i].Tags, Unasked: true,
+			Retrieval: score.StageScore{Due: plan.Cases[i].Due()}, Answer: score.StageScore{Due: plan.Score.Answer},
+		}
 	}
 	return t
 }
 
 // add takes in one case.
 func (t *tally) add(e ended) {
-	t.calls += int64(e.attempts)
+	t.calls = t.calls.add(e.calls)
+	t.usage = t.usage.Add(e.result.Usage)
+	t.ended = t.ended || e.stop != nil
 	if !e.asked {
 		return
 	}
-	r := e.result
+	r := &e.result
 	t.done++
 	t.outcomes[r.Outcome]++
-	t.ends[e.index] = end{outcome: r.Outcome, rank: r.Rank}
+	t.ends[e.index] = end{outcome: r.Outcome, rank: r.Rank, bad: bad(r.Verdict)}
 	s := &t.scores[e.index]
 	s.Unasked = false
 	s.Values = r.Values
-	s.Latency = r.Latency.Seconds()
-	s.Called = r.Called && hasLatency(r.Outcome)
+	s.Retrieval, s.Answer, s.Judge = t.fare(r)
 	if r.Outcome != Scored {
 		s.Failed = true
 		t.errored++
 		t.fail(e.index, r)
 	}
+	t.keepList(e.index, r.Retrieved)
 	t.sawCorpus(r.CorpusVersion)
 }
 
-// hasLatency says whether a call's duration is one of retrieval. A call that
-// timed out counts with its limit; a refused one says nothing of how long
-// retrieval takes, and would make a retriever that is down look fast.
-func hasLatency(outcome string) bool {
-	return outcome == Scored || outcome == string(retriever.Timeout)
+// bad says whether an answer is wrong or made something up.
+func bad(v *judge.Verdict) bool {
+	return v != nil && (!v.Grounded || v.Correct != nil && !*v.Correct)
 }
 
-func (t *tally) fail(index int, r CaseResult) {
+func (t *tally) fail(index int, r *CaseResult) {
 	f, ok := t.failures[r.Outcome]
 	if !ok || index < f.index {
 		f.index, f.message = index, r.Message
@@ -110,75 +117,72 @@ func (t *tally) result(ctx context.Context) *Result {
 		Metrics:              t.metrics,
 		Summary:              score.Summarize(t.metrics, t.scores),
 		Outcomes:             t.outcomes,
-		Worst:                worst(t.plan.Cases, t.ends),
+		Worst:                t.worst(),
 		CorpusVersion:        t.corpus,
 		CorpusVersionChanged: t.changed,
-		RetrieverCalls:       t.calls,
+		RetrieverCalls:       t.calls.retriever,
+		AnswerCalls:          t.calls.answer,
+		Usage:                t.usage,
+		Trust:                t.trust,
 		Total:                len(t.plan.Cases),
 		Done:                 t.done,
 		Errored:              t.errored,
 	}
+	r.Summary.Evidence = score.CountEvidence(t.metrics, t.scores, t.plan.Score.PrimaryK)
 	facts := score.Facts{
-		Summary:      r.Summary,
-		Objectives:   t.plan.Objectives,
-		MinCoverage:  t.plan.MinCoverage,
-		Scored:       t.outcomes[Scored],
-		Total:        r.Total,
-		FirstFailure: t.commonest(),
+		Spec:        t.plan.Score,
+		Summary:     r.Summary,
+		Objectives:  t.plan.Objectives,
+		MinCoverage: t.plan.MinCoverage,
+		Scored:      t.outcomes[Scored],
+		Total:       r.Total,
+		Failures:    t.commonest(),
+		Untrusted:   t.trust.Untrusted,
 	}
-	if u, ok := stopped(ctx, t.plan, t.done); ok {
+	if u, ok := t.stopped(ctx); ok {
 		facts.Undecided = append(facts.Undecided, u)
 	}
 	if t.changed {
 		facts.Undecided = append(facts.Undecided, score.Undecided{Reason: ReasonCorpusChanged,
 			Message: fmt.Sprintf("the corpus changed while it was asked, last to version %s: the cases were not asked of one corpus", t.corpus)})
 	}
+	c := t.compare(facts.Open)
+	facts.Relative = c.relative
+	if c.stale != nil {
+		r.Stale = c.stale
+		facts.Stale = c.stale.Message
+		facts.Undecided = append(facts.Undecided, score.Undecided{Reason: score.ReasonLabelsStale, Message: c.stale.Message})
+	}
+	r.Comparison, r.ReferenceComparison = c.baseline, c.reference
+	r.Worst = regressionsFirst(r.Worst, c.baseline)
 	r.Decision = score.Decide(facts)
 	return r
 }
 
-// commonest tells of the most common failure.
-func (t *tally) commonest() string {
-	outcome, most := "", failure{}
+// commonest tells of the most common failure of every stage. Where the answer
+// service retrieves by itself, its failures are those of retrieval, too.
+func (t *tally) commonest() map[score.Stage]string {
+	outcomes := map[score.Stage]string{}
 	for o, f := range t.failures {
-		if f.count > most.count || f.count == most.count && o < outcome {
-			outcome, most = o, f
+		stage := failedIn(o)
+		best, ok := outcomes[stage]
+		if most := t.failures[best].count; !ok || f.count > most || f.count == most && o < best {
+			outcomes[stage] = o
 		}
 	}
-	switch most.count {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("1 case ended %s: %s", outcome, most.message)
+	if o, ok := outcomes[score.AnswerStage]; ok && t.parties.Retriever == nil {
+		outcomes[score.RetrievalStage] = o
 	}
-	return fmt.Sprintf("%d cases ended %s, the first: %s", most.count, outcome, most.message)
+	said := make(map[score.Stage]string, len(outcomes))
+	for stage, o := range outcomes {
+		said[stage] = t.failures[o].say(o)
+	}
+	return said
 }
 
-// worst picks the cases that a person should look at first.
-func worst(cases []golden.Case, ends []end) []WorstCase {
-	var picked []int
-	for i, e := range ends {
-		if e.outcome != "" && cases[i].Due() && e.rank != 1 {
-			picked = append(picked, i)
-		}
+func (f failure) say(outcome string) string {
+	if f.count == 1 {
+		return fmt.Sprintf("1 case ended %s: %s", outcome, f.message)
 	}
-	slices.SortStableFunc(picked, func(a, b int) int {
-		return cmp.Or(cmp.Compare(ends[a].badness(), ends[b].badness()), cmp.Compare(ends[b].rank, ends[a].rank))
-	})
-	var out []WorstCase
-	for _, i := range picked[:min(len(picked), maxWorst)] {
-		out = append(out, WorstCase{ID: cases[i].ID, Rank: ends[i].rank, Outcome: ends[i].outcome})
-	}
-	return out
-}
-
-// badness orders what is worst: not found, then failed, then found late.
-func (e end) badness() int {
-	switch {
-	case e.outcome == Scored && e.rank == 0:
-		return 0
-	case e.outcome != Scored:
-		return 1
-	}
-	return 2
+	return fmt.Sprintf("%d cases ended %s, the first: %s", f.count, outcome, f.message)
 }

@@ -333,8 +333,8 @@ func (d *caseDecoder) check(n *node) {
 	case strings.TrimSpace(d.c.Question) == "":
 		d.emptyQuestion(n, asked)
 	}
-	if len(d.c.Relevant) == 0 && d.c.Answerable {
-		d.warn(n.line, "", "has no relevant id, and is not asked: write the ids that answer it, or answerable: false where none does")
+	if len(d.c.Relevant) == 0 && d.c.ReferenceAnswer == "" && d.c.Answerable {
+		d.warn(n.line, "", "has neither a relevant id nor a reference answer: it can only be judged for groundedness, and is not asked without an answer service; write the ids that answer it, or answerable: false where none does")
 	}
 }
 

@@ -402,9 +402,9 @@ func TestWarnings(t *testing.T) {
 	want := []string{
 		`a.yaml:1: version: is not known beside cases, and is ignored`,
 		`a.yaml:3: case "a": note: is not a field of a case, and is ignored (also: b)`,
-		`a.yaml:3: case "a": has no relevant id, and is not asked: write the ids that answer it, or answerable: false where none does (also: b)`,
+		`a.yaml:3: case "a": has neither a relevant id nor a reference answer: it can only be judged for groundedness, and is not asked without an answer service; write the ids that answer it, or answerable: false where none does`,
 		`b.jsonl:1: case "c": reference_contexts: holds texts, not ids, and is ignored: give the ids of the contexts as relevant or reference_context_ids`,
-		`b.jsonl:1: case "c": has no relevant id, and is not asked: write the ids that answer it, or answerable: false where none does`,
+		`b.jsonl:1: case "c": has neither a relevant id nor a reference answer: it can only be judged for groundedness, and is not asked without an answer service; write the ids that answer it, or answerable: false where none does`,
 		`b.jsonl:3: case "e": relevant[].rank: is not a field of a relevant id, and is ignored`,
 		`b.jsonl:3: case "e": history[].at: is not a field of a turn, and is ignored`,
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 func TestCasesComeBackAsTheyWerePut(t *testing.T) {
@@ -83,6 +85,8 @@ func TestALongPageIsCut(t *testing.T) {
 		for i := range long {
 			long[i].Retrieved = []Retrieved{{Rank: 1, ID: "doc", Text: strings.Repeat("문", pageBytes/9)}} // a third of a page
 		}
+		long[1].Retrieved[0].Text, long[1].Answer.Contexts = "", []string{long[1].Retrieved[0].Text}
+		long[2].Retrieved[0].Text, long[2].Answer.Text = "", long[2].Retrieved[0].Text
 		long[4].Retrieved[0].Text = strings.Repeat("x", pageBytes+1)
 		put(t, s, r, long...)
 		first, err := s.Cases(t.Context(), r.UID, CaseQuery{})
@@ -150,9 +154,12 @@ func TestCheckpoint(t *testing.T) {
 		put(t, s, aRun("docs", 1), cases(1000, 1001)...)
 		want := map[string]Case{}
 		for _, c := range cases(0, 700) {
-			c.Question, c.Tags, c.Relevant, c.Retrieved = "", nil, nil, nil
+			c.Question, c.Tags, c.Relevant, c.Retrieved, c.Answer = "", nil, nil, nil, &Answer{}
 			want[c.ID] = c
 		}
+		failed := Case{ID: "failed", Digest: "sha256:c", Outcome: "AnswerTimeout", Called: true, LatencySeconds: 0.1, AnswerSeconds: ptr(60.0)}
+		put(t, s, r, failed)
+		want["failed"] = failed
 		got, err := s.Checkpoint(t.Context(), r.UID)
 		if err != nil {
 			t.Fatal(err)
@@ -171,12 +178,16 @@ func TestCasesWithWhatNoDatabaseTakes(t *testing.T) {
 		c.Metrics = map[string]float64{"nan": math.NaN(), "inf": math.Inf(-1), "ok": math.MaxFloat64, "n\x00": 5e-324}
 		c.LatencySeconds = math.NaN()
 		c.Relevant = []Relevant{{ID: "r\x00", Grade: math.Inf(1)}}
+		c.Answer, c.AnswerSeconds = &Answer{Text: "a\x00\xff", Contexts: []string{"\x00"}}, ptr(math.Inf(1))
+		c.Verdict, c.Relevance = &judge.Verdict{Reason: "\xff"}, &judge.Relevance{Scores: []int{-1}, Average: math.NaN(), Reasoning: "\x00"}
 		c.Retrieved = []Retrieved{{Rank: 1, ID: "\xff", Score: ptr(math.NaN()), Text: "x\x00y"}, {Rank: 2, ID: "", Score: ptr(math.SmallestNonzeroFloat64), Text: `{"nul":"\u0000"}`}}
 		put(t, s, r, c)
 		c.Question, c.Message, c.Tags = "a\uFFFDb\uFFFD", "\uFFFD", []string{"t\uFFFD"}
 		c.Metrics = map[string]float64{"ok": math.MaxFloat64, "n\uFFFD": 5e-324}
 		c.LatencySeconds = 0
 		c.Relevant = []Relevant{{ID: "r\uFFFD"}}
+		c.Answer, c.AnswerSeconds = &Answer{Text: "a\uFFFD\uFFFD", Contexts: []string{"\uFFFD"}}, nil
+		c.Verdict, c.Relevance = &judge.Verdict{Reason: "\uFFFD"}, &judge.Relevance{Scores: []int{-1}, Reasoning: "\uFFFD"}
 		c.Retrieved[0] = Retrieved{Rank: 1, ID: "\uFFFD", Text: "x\uFFFDy"}
 		for _, q := range []CaseQuery{{}, {Tag: "t\x00"}} {
 			if d := cmp.Diff([]Case{c}, allCases(t, s, r.UID, q)); d != "" {
@@ -204,6 +215,22 @@ func TestCaseIDs(t *testing.T) {
 			if c.ok && err != nil || !c.ok && !errors.Is(err, ErrInvalid) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+// The texts are gone; what was made of them stays.
+func TestCasesWithoutContent(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *Store) {
+		r := aRun("docs", 0)
+		bare, silent, unasked := aCase(0), aCase(1), aCase(2)
+		bare.Answer, bare.Retrieved[0].Text, bare.Retrieved[1].Text = &Answer{}, "", ""
+		silent.Answer = &Answer{Contexts: []string{""}}
+		silent.Verdict, silent.Relevance, silent.Usage = &judge.Verdict{Grounded: true, Abstained: true}, nil, judge.Usage{}
+		unasked.Answer, unasked.AnswerSeconds, unasked.Verdict, unasked.Relevance, unasked.Usage = nil, nil, nil, nil, judge.Usage{}
+		put(t, s, r, bare, silent, unasked)
+		if d := cmp.Diff([]Case{bare, silent, unasked}, allCases(t, s, r.UID, CaseQuery{})); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // engine is a database and what it does in its own way. Queries are written
@@ -22,8 +21,10 @@ type engine struct {
 	hasTag, oneOf func(parameter string) string
 	// list is the parameter of oneOf.
 	list func([]string) (any, error)
-	// insert writes a batch of rows.
-	insert func(context.Context, *sql.Tx, batch) error
+	// insert writes a batch of rows, duplicate says whether it failed for a row with
+	// the key of one that is there.
+	insert    func(context.Context, *tx, batch) error
+	duplicate func(error) bool
 	// shrink gives free space back, bytes says what the database takes on disk.
 	shrink func(context.Context) error
 	bytes  func(context.Context) (int64, error)
@@ -50,34 +51,84 @@ type batch struct {
 
 type column struct {
 	name string
-	// kind is the type in PostgreSQL; array the values as one parameter of it.
-	kind  string
-	array any
-	at    func(row int) any
+	at   func(row int) any
 }
 
-func col[T any](name, kind string, values []T) column {
-	return column{name: name, kind: kind, array: values, at: func(row int) any { return values[row] }}
+func col[T any](name string, values []T) column {
+	return column{name: name, at: func(row int) any { return values[row] }}
 }
 
-// names lists the columns.
-func (b batch) names() string {
+// every has the same value in all rows.
+func every(name string, value any) column {
+	return column{name: name, at: func(int) any { return value }}
+}
+
+// orNull is a text that may be missing.
+func orNull(name string, at func(row int) *string) column {
+	return column{name: name, at: func(row int) any {
+		if text := at(row); text != nil {
+			return *text
+		}
+		return nil
+	}}
+}
+
+func (b batch) names() []string {
 	names := make([]string, len(b.columns))
 	for i, c := range b.columns {
 		names[i] = c.name
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// appendRow appends the values of a row.
+func (b batch) appendRow(to []any, row int) []any {
+	for _, c := range b.columns {
+		to = append(to, c.at(row))
+	}
+	return to
+}
+
+// tx is a transaction, and the connection that it has for itself.
+type tx struct {
+	*sql.Tx
+	conn *sql.Conn
 }
 
 // inTx runs f in a transaction that holds altogether or not at all.
-func (e *engine) inTx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := e.write.BeginTx(ctx, nil)
+func (e *engine) inTx(ctx context.Context, f func(*tx) error) (err error) {
+	conn, err := e.write.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error is the one to tell
+	defer func() {
+		if closing := conn.Close(); err == nil {
+			err = closing
+		}
+	}()
+	begun, err := conn.BeginTx(ctx, nil)
+	if err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := f(&tx{begun, conn}); err != nil {
+		_ = begun.Rollback() // the first error is the one to tell
+		return err
+	}
+	return begun.Commit()
+}
+
+// try runs f, a part of the transaction. If it fails, the transaction goes on as
+// if it had never begun.
+func (t *tx) try(ctx context.Context, f func() error) error {
+	if _, err := t.ExecContext(ctx, `SAVEPOINT part`); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		if _, back := t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT part`); back != nil {
+			return back
+		}
+		return err
+	}
+	_, err := t.ExecContext(ctx, `RELEASE SAVEPOINT part`)
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 var (
@@ -40,8 +42,9 @@ type Run struct {
 	Verdict, Reason, Message string
 	// Total is how many cases the run has, stored or not.
 	Total int
-	// HitRate and MRR over all cases; nil where they were not measured.
-	HitRate, MRR *float64
+	// HitRate, MRR, Accuracy and HallucinationRate over all cases; nil where they
+	// were not measured.
+	HitRate, MRR, Accuracy, HallucinationRate *float64
 	// Document is the run document without its cases: metrics, objectives,
 	// coverage, outcomes, settings. It is kept byte for byte.
 	Document json.RawMessage
@@ -69,6 +72,25 @@ type Case struct {
 	Metrics map[string]float64
 	// Retrieved is the list in the order that was scored.
 	Retrieved []Retrieved
+	// Answer is nil where the answer stage did not run, or failed.
+	Answer *Answer
+	// AnswerSeconds is how long the answer service took, also where it failed; nil
+	// where it was not asked.
+	AnswerSeconds *float64
+	// Verdict and Relevance are nil where the judge gave none. Numbers in them that
+	// are none are kept as 0.
+	Verdict   *judge.Verdict
+	Relevance *judge.Relevance
+	// Usage of the judge for the case.
+	Usage judge.Usage
+}
+
+// Answer is what the answer service said.
+type Answer struct {
+	// Text and Contexts are empty where content is not stored. Contexts are those
+	// that were judged.
+	Text     string
+	Contexts []string
 }
 
 // Relevant is an id that a case's golden set wants, and how much.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 
 	"github.com/assay-dev/assay/internal/history/historytest"
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 func TestMain(m *testing.M) {
@@ -64,7 +65,7 @@ func aRun(suite string, n int) Run {
 		UID: fmt.Sprintf("uid-%s-%05d", suite, n), Namespace: "team", Suite: suite, SuiteUID: "suite-uid", Name: fmt.Sprintf("%s-%d", suite, n),
 		Trigger: "Schedule", Endpoint: "canary", Revision: "rev-1", GoldenSetDigest: "sha256:g", EvaluationDigest: "sha256:e", CorpusVersion: "c-7",
 		Full: true, StartTime: start, CompletionTime: ptr(start.Add(time.Minute)), Verdict: "Passed", Reason: "ObjectivesMet", Message: "all met",
-		Total: 3, HitRate: ptr(0.1 + 0.2), MRR: ptr(1.0 / 3), Document: []byte(`{"metrics": [ 1.50, "é" ]}`),
+		Total: 3, HitRate: ptr(0.1 + 0.2), MRR: ptr(1.0 / 3), Accuracy: ptr(2.0 / 3), HallucinationRate: ptr(0.0), Document: []byte(`{"metrics": [ 1.50, "é" ]}`),
 	}
 }
 
@@ -80,6 +81,11 @@ func aCase(i int) Case {
 			{Rank: 2, ID: "doc-b", Relevant: true, Text: "둘째"},
 			{Rank: 3, ID: "doc-a"},
 		},
+		Answer:        &Answer{Text: fmt.Sprintf("It is %d. 답", i), Contexts: []string{"first", "둘째 <b>", ""}},
+		AnswerSeconds: ptr(0.7),
+		Verdict:       &judge.Verdict{Correct: ptr(i%2 == 0), Grounded: true, Reason: "이유: \"it says so\""},
+		Relevance:     &judge.Relevance{Scores: []int{5, 1, 1}, Average: 7.0 / 3, Reasoning: "only the first"},
+		Usage:         judge.Usage{Calls: 2, PromptTokens: 1 << 40, CompletionTokens: 30, CacheHits: 1},
 	}
 }
 

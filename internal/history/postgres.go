@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -19,6 +20,8 @@ const (
 	postgresConns = 8
 	// postgresLock is the advisory lock that one of several operators migrates under.
 	postgresLock = 0x617373_61795f68 // "assay_h"
+	// uniqueViolation is the SQLSTATE of a row with a key that is there.
+	uniqueViolation = "23505"
 )
 
 // postgresWords: keys compare by bytes, as in SQLite, and so does their index,
@@ -26,6 +29,7 @@ const (
 var postgresWords = strings.NewReplacer(
 	"{{id}}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 	"{{key}}", `TEXT COLLATE "C"`,
+	"{{bytes}}", "BYTEA",
 )
 
 func openPostgres(ctx context.Context, dsn string) (*engine, error) {
@@ -92,9 +96,10 @@ func postgresEngine(db *sql.DB) *engine {
 		oneOf:     func(p string) string { return "= ANY(" + p + "::text[])" },
 		list:      func(l []string) (any, error) { return l, nil },
 		insert:    postgresInsert,
+		duplicate: postgresDuplicate,
 		shrink:    func(context.Context) error { return nil }, // autovacuum does it
 		bytes: func(ctx context.Context) (n int64, err error) {
-			err = db.QueryRowContext(ctx, `SELECT pg_total_relation_size('eval_runs') + pg_total_relation_size('eval_cases') + pg_total_relation_size('eval_retrieved')`).Scan(&n)
+			err = db.QueryRowContext(ctx, `SELECT pg_total_relation_size('eval_runs') + pg_total_relation_size('eval_cases') + pg_total_relation_size('eval_retrieved') + pg_total_relation_size('judge_cache')`).Scan(&n)
 			return n, err
 		},
 		explain: func(err error) error { return err }, // PostgreSQL's own words do
@@ -102,14 +107,38 @@ func postgresEngine(db *sql.DB) *engine {
 	}
 }
 
-// postgresInsert sends a column as an array: one statement for all rows.
-func postgresInsert(ctx context.Context, tx *sql.Tx, b batch) error {
-	arrays := make([]string, len(b.columns))
-	values := make([]any, len(b.columns))
-	for i, c := range b.columns {
-		arrays[i] = fmt.Sprintf("$%d::%s[]", i+1, c.kind)
-		values[i] = c.array
-	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+b.table+" ("+b.names()+") SELECT * FROM unnest("+strings.Join(arrays, ", ")+")", values...)
-	return err
+// postgresInsert streams the rows with COPY, which takes half the time of INSERT.
+func postgresInsert(ctx context.Context, tx *tx, b batch) error {
+	return tx.conn.Raw(func(driver any) error {
+		conn, ok := driver.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("%T is no connection of pgx", driver)
+		}
+		_, err := conn.Conn().CopyFrom(ctx, pgx.Identifier{b.table}, b.names(), &rowsOf{batch: b, row: -1})
+		return err
+	})
+}
+
+// rowsOf reads a batch row by row, for COPY.
+type rowsOf struct {
+	batch
+	row    int
+	values []any
+}
+
+// Next implements pgx.CopyFromSource.
+func (r *rowsOf) Next() bool { r.row++; return r.row < r.rows }
+
+// Values implements pgx.CopyFromSource.
+func (r *rowsOf) Values() ([]any, error) {
+	r.values = r.appendRow(r.values[:0], r.row)
+	return r.values, nil
+}
+
+// Err implements pgx.CopyFromSource.
+func (*rowsOf) Err() error { return nil }
+
+func postgresDuplicate(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && said.Code == uniqueViolation
 }

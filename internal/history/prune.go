@@ -17,7 +17,7 @@ const (
 	pruneCases = 500
 )
 
-// Retention is which runs are kept; the zero value keeps all.
+// Retention is what is kept; the zero value keeps all runs.
 type Retention struct {
 	// MaxRuns a suite, the newest; 0: no limit.
 	MaxRuns int
@@ -25,12 +25,18 @@ type Retention struct {
 	MaxAge time.Duration
 	// Keep is UIDs of runs that are kept all the same, such as baselines.
 	Keep []string
+	// VerdictMaxAge is how long a verdict in the cache may be without use; 0:
+	// DefaultVerdictAge, below 0: no limit.
+	VerdictMaxAge time.Duration
+	// MaxVerdicts in the cache, those used last; 0: DefaultMaxVerdicts, below 0: no
+	// limit.
+	MaxVerdicts int
 }
 
-// Prune deletes runs beyond the retention and says how many. Runs that have not
-// ended stay for a day from their start. A run vanishes at once, its rows are
-// deleted in small transactions; what a Prune that was stopped left, the next
-// one finishes.
+// Prune deletes runs and cached verdicts beyond the retention, and says how many
+// runs. Runs that have not ended stay for a day from their start. A run vanishes
+// at once, its rows are deleted in small transactions; what a Prune that was
+// stopped left, the next one finishes.
 func (s *Store) Prune(ctx context.Context, r Retention, now time.Time) (deleted int, err error) {
 	runs, err := s.beyond(ctx, r, now)
 	for _, run := range runs {
@@ -40,7 +46,11 @@ func (s *Store) Prune(ctx context.Context, r Retention, now time.Time) (deleted 
 			}
 		}
 	}
-	if err == nil && deleted > 0 {
+	var verdicts int64
+	if err == nil {
+		verdicts, err = s.pruneCache(ctx, r, now)
+	}
+	if err == nil && int64(deleted)+verdicts > 0 {
 		err = s.shrink(ctx)
 	}
 	if err != nil {
@@ -86,7 +96,7 @@ func (s *Store) deleteRun(ctx context.Context, run int64) error {
 	}
 	for {
 		var n counts
-		err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
+		err := s.inTx(ctx, func(tx *tx) (err error) {
 			n, err = s.deleteWhere(ctx, tx, `run_id = $1 AND case_id IN (SELECT case_id FROM eval_cases WHERE run_id = $1 ORDER BY case_id LIMIT $2)`, run, pruneCases)
 			if err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 const (
@@ -37,7 +36,7 @@ func (s *Store) putCases(ctx context.Context, runUID string, cases []Case) error
 	if err != nil || len(cases) == 0 {
 		return err
 	}
-	return s.inTx(ctx, func(tx *sql.Tx) error {
+	return s.inTx(ctx, func(tx *tx) error {
 		// The run is locked until the end, so that two writers of one run wait for each other.
 		var run int64
 		err := tx.QueryRowContext(ctx, s.text(`SELECT id FROM eval_runs WHERE uid = $1 AND NOT deleted`+s.forUpdate), clean(runUID)).Scan(&run)
@@ -49,16 +48,12 @@ func (s *Store) putCases(ctx context.Context, runUID string, cases []Case) error
 		}
 		var grown counts
 		for chunk := range chunks(cases) {
-			replaced, err := s.deleteCases(ctx, tx, run, chunk)
+			n, err := s.putChunk(ctx, tx, run, chunk)
 			if err != nil {
 				return err
 			}
-			added, err := s.insertCases(ctx, tx, run, chunk)
-			if err != nil {
-				return err
-			}
-			grown.cases += added.cases - replaced.cases
-			grown.retrieved += added.retrieved - replaced.retrieved
+			grown.cases += n.cases
+			grown.retrieved += n.retrieved
 		}
 		return s.count(ctx, tx, run, grown)
 	})
@@ -95,7 +90,7 @@ func chunks(cases []Case) func(yield func([]Case) bool) {
 				}
 				from, bytes = i, 0
 			}
-			bytes += len(cases[i].Question) + retrievedBytes(cases[i])
+			bytes += len(cases[i].Question) + retrievedBytes(cases[i]) + answerBytes(cases[i].Answer)
 		}
 		if from < len(cases) {
 			yield(cases[from:])
@@ -111,17 +106,28 @@ func retrievedBytes(c Case) int {
 	return n
 }
 
+func answerBytes(a *Answer) int {
+	if a == nil {
+		return 0
+	}
+	n := len(a.Text)
+	for _, text := range a.Contexts {
+		n += len(text)
+	}
+	return n
+}
+
 // counts are rows of a run.
 type counts struct{ cases, retrieved int64 }
 
 // count keeps the run's counts in step with its rows.
-func (e *engine) count(ctx context.Context, tx *sql.Tx, run int64, grown counts) error {
+func (e *engine) count(ctx context.Context, tx *tx, run int64, grown counts) error {
 	_, err := tx.ExecContext(ctx, e.text(`UPDATE eval_runs SET stored_cases = stored_cases + $2, stored_retrieved = stored_retrieved + $3 WHERE id = $1`),
 		run, grown.cases, grown.retrieved)
 	return err
 }
 
-func (e *engine) deleteCases(ctx context.Context, tx *sql.Tx, run int64, cases []Case) (counts, error) {
+func (e *engine) deleteCases(ctx context.Context, tx *tx, run int64, cases []Case) (counts, error) {
 	ids := make([]string, len(cases))
 	for i := range cases {
 		ids[i] = cases[i].ID
@@ -134,7 +140,7 @@ func (e *engine) deleteCases(ctx context.Context, tx *sql.Tx, run int64, cases [
 }
 
 // deleteWhere deletes from both tables of cases.
-func (e *engine) deleteWhere(ctx context.Context, tx *sql.Tx, where string, args ...any) (n counts, err error) {
+func (e *engine) deleteWhere(ctx context.Context, tx *tx, where string, args ...any) (n counts, err error) {
 	for _, t := range []struct {
 		name string
 		n    *int64
@@ -150,21 +156,31 @@ func (e *engine) deleteWhere(ctx context.Context, tx *sql.Tx, where string, args
 	return n, nil
 }
 
-func (e *engine) insertCases(ctx context.Context, tx *sql.Tx, run int64, cases []Case) (counts, error) {
+// putChunk writes cases and says by how many rows the run has grown. That some are
+// there already is rare, and to look first costs as much as to write them: the
+// engine says so when it finds them.
+func (e *engine) putChunk(ctx context.Context, tx *tx, run int64, cases []Case) (grown counts, err error) {
 	c, err := caseRows(run, cases)
 	if err != nil {
 		return counts{}, err
 	}
-	r := retrievedRows(run, cases)
-	if err := e.insert(ctx, tx, c); err != nil {
+	insert := func() error { return e.insert(ctx, tx, c) }
+	var replaced counts
+	if err = tx.try(ctx, insert); e.duplicate(err) {
+		if replaced, err = e.deleteCases(ctx, tx, run, cases); err == nil {
+			err = insert()
+		}
+	}
+	if err != nil {
 		return counts{}, err
 	}
+	r := retrievedRows(run, cases)
 	if r.rows > 0 {
 		if err := e.insert(ctx, tx, r); err != nil {
 			return counts{}, err
 		}
 	}
-	return counts{cases: int64(c.rows), retrieved: int64(r.rows)}, nil
+	return counts{cases: int64(c.rows) - replaced.cases, retrieved: int64(r.rows) - replaced.retrieved}, nil
 }
 
 func caseRows(run int64, cases []Case) (batch, error) {
@@ -176,35 +192,45 @@ func caseRows(run int64, cases []Case) (batch, error) {
 		latencies                        = make([]float64, n)
 		metrics, tags, relevant          = make([]string, n), make([]string, n), make([]string, n)
 		questions                        = make([]string, n)
+		seconds                          = make([]*float64, n)
+		answers                          = make([]answerColumns, n)
 	)
 	for i := range cases {
 		c := &cases[i]
 		ids[i], digests[i], outcomes[i], messages[i] = c.ID, clean(c.Digest), clean(c.Outcome), clean(c.Message)
 		positions[i], ranks[i], bytes[i] = int64(c.Position), int64(c.Rank), int64(retrievedBytes(*c))
 		called[i], latencies[i], questions[i] = c.Called, orZero(c.LatencySeconds), clean(c.Question)
-		var errs [3]error
+		seconds[i] = number(c.AnswerSeconds)
+		var errs [4]error
 		metrics[i], errs[0] = jsonText(finiteMetrics(c.Metrics))
 		tags[i], errs[1] = jsonText(cleanAll(c.Tags))
 		relevant[i], errs[2] = jsonText(cleanRelevant(c.Relevant))
+		answers[i], errs[3] = answerColumnsOf(c)
 		if err := errors.Join(errs[:]...); err != nil {
 			return batch{}, err
 		}
 	}
 	return batch{table: "eval_cases", rows: n, columns: []column{
-		col("run_id", "bigint", slices.Repeat([]int64{run}, n)),
-		col("case_id", "text", ids),
-		col("position", "bigint", positions),
-		col("digest", "text", digests),
-		col("outcome", "text", outcomes),
-		col("message", "text", messages),
-		col("hit_rank", "bigint", ranks),
-		col("called", "boolean", called),
-		col("latency_seconds", "double precision", latencies),
-		col("metrics", "text", metrics),
-		col("tags", "text", tags),
-		col("relevant", "text", relevant),
-		col("retrieved_bytes", "bigint", bytes),
-		col("question", "text", questions),
+		every("run_id", run),
+		col("case_id", ids),
+		col("position", positions),
+		col("digest", digests),
+		col("outcome", outcomes),
+		col("message", messages),
+		col("hit_rank", ranks),
+		col("called", called),
+		col("latency_seconds", latencies),
+		col("metrics", metrics),
+		col("tags", tags),
+		col("relevant", relevant),
+		col("retrieved_bytes", bytes),
+		col("question", questions),
+		col("answer_seconds", seconds),
+		orNull("judge_usage", func(i int) *string { return answers[i].usage }),
+		orNull("verdict", func(i int) *string { return answers[i].verdict }),
+		orNull("relevance", func(i int) *string { return answers[i].relevance }),
+		orNull("answer", func(i int) *string { return answers[i].answer }),
+		orNull("contexts", func(i int) *string { return answers[i].contexts }),
 	}}, nil
 }
 
@@ -227,14 +253,14 @@ func retrievedRows(run int64, cases []Case) batch {
 		}
 	}
 	return batch{table: "eval_retrieved", rows: n, columns: []column{
-		col("run_id", "bigint", slices.Repeat([]int64{run}, n)),
-		col("case_id", "text", ids),
-		col("position", "bigint", positions),
-		col("item_rank", "bigint", ranks),
-		col("item_id", "text", items),
-		col("score", "double precision", scores),
-		col("relevant", "boolean", relevant),
-		col("content", "text", texts),
+		every("run_id", run),
+		col("case_id", ids),
+		col("position", positions),
+		col("item_rank", ranks),
+		col("item_id", items),
+		col("score", scores),
+		col("relevant", relevant),
+		col("content", texts),
 	}}
 }
 

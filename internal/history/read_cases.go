@@ -83,7 +83,7 @@ func (s *Store) casePage(ctx context.Context, run int64, q CaseQuery, after curs
 		if err != nil {
 			return page, err
 		}
-		if size += bytes + int64(len(c.Question)); len(page.Cases) == n || len(page.Cases) > 0 && size > pageBytes {
+		if size += bytes; len(page.Cases) == n || len(page.Cases) > 0 && size > pageBytes {
 			more = true
 			break
 		}
@@ -101,7 +101,7 @@ func (s *Store) casePage(ctx context.Context, run int64, q CaseQuery, after curs
 }
 
 func (e *engine) casesQuery(run int64, q CaseQuery, after cursor, limit int) (string, []any) {
-	query := `SELECT case_id, position, digest, outcome, message, hit_rank, called, latency_seconds, metrics, tags, relevant, retrieved_bytes, question
+	query := `SELECT case_id, position, digest, outcome, message, hit_rank, called, latency_seconds, metrics, tags, relevant, retrieved_bytes, question, answer_seconds, judge_usage, verdict, relevance, answer, contexts
 		FROM eval_cases WHERE run_id = $1 AND (position, case_id) > ($2, $3)`
 	args := []any{run, after.order, after.id, limit}
 	if q.Tag != "" {
@@ -115,24 +115,28 @@ func (e *engine) casesQuery(run int64, q CaseQuery, after cursor, limit int) (st
 	return e.text(query + ` ORDER BY position, case_id LIMIT $4`), args
 }
 
+// scanCase gives a case, and how many bytes of text it has once its list is read.
 func scanCase(rows *sql.Rows) (c Case, bytes int64, err error) {
-	var metrics, tags, relevant string
-	if err := rows.Scan(&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds,
-		&metrics, &tags, &relevant, &bytes, &c.Question); err != nil {
+	var (
+		metrics, tags, relevant string
+		answer                  answerColumns
+	)
+	if err := rows.Scan(append([]any{&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds,
+		&metrics, &tags, &relevant, &bytes, &c.Question, &c.AnswerSeconds}, answer.columns()...)...); err != nil {
 		return Case{}, 0, err
 	}
-	for _, j := range []struct {
-		text string
-		into any
-	}{{metrics, &c.Metrics}, {tags, &c.Tags}, {relevant, &c.Relevant}} {
-		if len(j.text) <= len("{}") {
-			continue // none is nil
-		}
-		if err := json.Unmarshal([]byte(j.text), j.into); err != nil {
-			return Case{}, 0, fmt.Errorf("case %q: %w", c.ID, err)
-		}
+	if err := errors.Join(fromList(metrics, &c.Metrics), fromList(tags, &c.Tags), fromList(relevant, &c.Relevant), answer.into(&c)); err != nil {
+		return Case{}, 0, fmt.Errorf("case %q: %w", c.ID, err)
 	}
-	return c, bytes, nil
+	return c, bytes + int64(len(c.Question)+answerBytes(c.Answer)), nil
+}
+
+// fromList reads a list or map, of which an empty one is nil.
+func fromList(text string, into any) error {
+	if len(text) <= len("[]") {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
 }
 
 // retrieved fills in what the cases of a page got.
@@ -177,10 +181,11 @@ func (e *engine) retrievedQuery(run int64, ids []string) (string, []any, error) 
 }
 
 // Checkpoint gives what a run that goes on needs to know of the cases that it
-// has, by id: ID, Digest, Position, Outcome, Message, Rank, Called,
-// LatencySeconds and Metrics. It is empty for a run that the store does not have.
+// has, by id: all but Question, Tags, Relevant, Retrieved and the Text and Contexts
+// of an Answer. It is empty for a run that the store does not have.
 func (s *Store) Checkpoint(ctx context.Context, runUID string) (map[string]Case, error) {
-	cases, err := collect(ctx, s.read, s.text(`SELECT c.case_id, c.position, c.digest, c.outcome, c.message, c.hit_rank, c.called, c.latency_seconds, c.metrics
+	cases, err := collect(ctx, s.read, s.text(`SELECT c.case_id, c.position, c.digest, c.outcome, c.message, c.hit_rank, c.called, c.latency_seconds, c.metrics,
+			c.answer_seconds, c.judge_usage, c.verdict, c.relevance, CASE WHEN c.answer IS NOT NULL THEN '' END
 		FROM eval_cases c JOIN eval_runs r ON r.id = c.run_id WHERE r.uid = $1 AND NOT r.deleted`), []any{clean(runUID)}, scanCheckpoint)
 	if err != nil {
 		return nil, fmt.Errorf("read the checkpoint of run %q from the history: %w", runUID, s.said(ctx, err))
@@ -193,12 +198,16 @@ func (s *Store) Checkpoint(ctx context.Context, runUID string) (map[string]Case,
 }
 
 func scanCheckpoint(rows *sql.Rows) (c Case, err error) {
-	var metrics string
-	if err := rows.Scan(&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds, &metrics); err != nil {
+	var (
+		metrics string
+		answer  answerColumns
+	)
+	if err := rows.Scan(&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds, &metrics,
+		&c.AnswerSeconds, &answer.usage, &answer.verdict, &answer.relevance, &answer.answer); err != nil {
 		return Case{}, err
 	}
-	if len(metrics) > len("{}") {
-		err = json.Unmarshal([]byte(metrics), &c.Metrics)
+	if err := errors.Join(fromList(metrics, &c.Metrics), answer.into(&c)); err != nil {
+		return Case{}, fmt.Errorf("case %q: %w", c.ID, err)
 	}
-	return c, err
+	return c, nil
 }

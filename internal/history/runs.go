@@ -40,7 +40,7 @@ type RunPage struct {
 }
 
 const runColumns = `uid, namespace, suite, suite_uid, name, triggered_by, endpoint, revision, golden_set_digest, evaluation_digest, corpus_version,
-	full_run, started_us, completed_us, verdict, reason, message, total, hit_rate, mrr, document`
+	full_run, started_us, completed_us, verdict, reason, message, total, hit_rate, mrr, accuracy, hallucination_rate, document`
 
 var putRun = func() string {
 	names := strings.Split(strings.Join(strings.Fields(runColumns), ""), ",")
@@ -72,7 +72,7 @@ func (s *Store) PutRun(ctx context.Context, r Run) error {
 		completed = &us
 	}
 	args := []any{r.UID, r.Namespace, r.Suite, r.SuiteUID, r.Name, r.Trigger, r.Endpoint, r.Revision, r.GoldenSetDigest, r.EvaluationDigest, r.CorpusVersion,
-		r.Full, r.StartTime.UnixMicro(), completed, r.Verdict, r.Reason, r.Message, int64(r.Total), number(r.HitRate), number(r.MRR), string(r.Document)}
+		r.Full, r.StartTime.UnixMicro(), completed, r.Verdict, r.Reason, r.Message, int64(r.Total), number(r.HitRate), number(r.MRR), number(r.Accuracy), number(r.HallucinationRate), string(r.Document)}
 	for i, a := range args {
 		if text, ok := a.(string); ok {
 			args[i] = clean(text)
@@ -144,7 +144,7 @@ func scanRun(row scanner) (Run, error) {
 		document  string
 	)
 	err := row.Scan(&r.UID, &r.Namespace, &r.Suite, &r.SuiteUID, &r.Name, &r.Trigger, &r.Endpoint, &r.Revision, &r.GoldenSetDigest, &r.EvaluationDigest, &r.CorpusVersion,
-		&r.Full, &started, &completed, &r.Verdict, &r.Reason, &r.Message, &r.Total, &r.HitRate, &r.MRR, &document)
+		&r.Full, &started, &completed, &r.Verdict, &r.Reason, &r.Message, &r.Total, &r.HitRate, &r.MRR, &r.Accuracy, &r.HallucinationRate, &document)
 	if err != nil {
 		return Run{}, err
 	}

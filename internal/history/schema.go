@@ -32,12 +32,7 @@ func (e *NewerSchemaError) Error() string {
 
 // migrate brings the database to the newest schema.
 func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, words *strings.Replacer, options ...goose.ProviderOption) error {
-	folder, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(dialect, db, schemaFS{folder, words}, append(options,
-		goose.WithTableName(schemaTable), goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))...)
+	provider, err := newProvider(db, dialect, words, options...)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
@@ -52,6 +47,15 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, words *stri
 		return fmt.Errorf("bring the schema from version %d to %d: %w", current, known, err)
 	}
 	return nil
+}
+
+func newProvider(db *sql.DB, dialect goose.Dialect, words *strings.Replacer, options ...goose.ProviderOption) (*goose.Provider, error) {
+	folder, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(dialect, db, schemaFS{folder, words}, append(options,
+		goose.WithTableName(schemaTable), goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))...)
 }
 
 // up makes the migrations that are missing. Another process may be at it at the

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
 
 	"github.com/assay-dev/assay/internal/history/historytest"
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 func TestANewerDatabaseIsRefused(t *testing.T) {
@@ -77,12 +81,12 @@ func TestBothEnginesHaveOneSchema(t *testing.T) {
 	post := open(t, historytest.Postgres(t), Options{})
 	for what, q := range map[string][2]string{
 		"columns": {
-			`SELECT m.name || '.' || p.name || ' ' || lower(p.type) FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' AND m.name LIKE 'eval\_%' ESCAPE '\' AND m.name <> 'eval_migrations'`,
-			`SELECT table_name || '.' || column_name || ' ' || CASE column_name WHEN 'id' THEN 'integer' ELSE data_type END FROM information_schema.columns WHERE table_name LIKE 'eval\_%' AND table_name <> 'eval_migrations'`,
+			`SELECT m.name || '.' || p.name || ' ' || lower(p.type) FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' AND (m.name LIKE 'eval\_%' ESCAPE '\' OR m.name = 'judge_cache') AND m.name <> 'eval_migrations'`,
+			`SELECT table_name || '.' || column_name || ' ' || CASE WHEN column_name = 'id' THEN 'integer' WHEN data_type = 'bytea' THEN 'blob' ELSE data_type END FROM information_schema.columns WHERE (table_name LIKE 'eval\_%' OR table_name = 'judge_cache') AND table_name <> 'eval_migrations'`,
 		},
 		"indexes": {
-			`SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'eval\_%' ESCAPE '\'`,
-			`SELECT indexname FROM pg_indexes WHERE tablename LIKE 'eval\_%' AND indexname NOT LIKE '%\_pkey' AND indexname NOT LIKE '%\_key'`,
+			`SELECT name FROM sqlite_schema WHERE type = 'index' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
+			`SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexname NOT LIKE '%\_pkey' AND indexname NOT LIKE '%\_key'`,
 		},
 	} {
 		want, got := columns(t, lite, q[0]), columns(t, post, q[1])
@@ -116,6 +120,76 @@ func collectStrings(t *testing.T, s *Store, query string, args ...any) (out []st
 	return out, rows.Err()
 }
 
+//go:embed testdata/version1.sql
+var version1 string
+
+// A database that the first version has used keeps its runs.
+func TestADatabaseOfTheFirstVersionIsBroughtUpToDate(t *testing.T) {
+	for name, c := range map[string]struct {
+		dsn     func(*testing.T) string
+		driver  string
+		dialect goose.Dialect
+		words   *strings.Replacer
+	}{
+		"SQLite":   {func(t *testing.T) string { return filepath.Join(t.TempDir(), "history.db") }, "sqlite", goose.DialectSQLite3, sqliteWords},
+		"Postgres": {func(t *testing.T) string { return historytest.Postgres(t) }, "pgx", goose.DialectPostgres, postgresWords},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := c.dsn(t)
+			db, err := sql.Open(c.driver, dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			provider, err := newProvider(db, c.dialect, c.words)
+			if err == nil {
+				_, err = provider.UpTo(t.Context(), 1)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, query := range strings.Split(version1, ";\n") {
+				execute(t, db, query)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			s := open(t, dsn, Options{})
+			r := aRun("docs", 0)
+			r.Endpoint, r.Accuracy, r.HallucinationRate = "", nil, nil
+			for what, find := range map[string]func() (Run, error){
+				"by UID":     func() (Run, error) { return s.Run(t.Context(), r.UID) },
+				"by name":    func() (Run, error) { return s.RunByName(t.Context(), "team", "docs", "docs-0") },
+				"as passed":  func() (Run, error) { return s.LastPassed(t.Context(), "suite-uid") },
+			} {
+				got, err := find()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(r, got); d != "" {
+					t.Errorf("the run %s (-want +got):\n%s", what, d)
+				}
+			}
+			old := aCase(0)
+			old.Answer, old.AnswerSeconds, old.Verdict, old.Relevance, old.Usage = nil, nil, nil, nil, judge.Usage{}
+			if d := cmp.Diff([]Case{old}, allCases(t, s, r.UID, CaseQuery{Tag: "mod-0"})); d != "" {
+				t.Errorf("its cases (-want +got):\n%s", d)
+			}
+			kept := old
+			kept.Question, kept.Tags, kept.Relevant, kept.Retrieved = "", nil, nil, nil
+			if got, err := s.Checkpoint(t.Context(), r.UID); err != nil || !cmp.Equal(map[string]Case{old.ID: kept}, got) {
+				t.Errorf("its checkpoint is %v, %v", got, err)
+			}
+
+			put(t, s, aRun("docs", 0), aCase(0), aCase(1))
+			if d := cmp.Diff(cases(0, 2), allCases(t, s, r.UID, CaseQuery{})); d != "" {
+				t.Errorf("written again (-want +got):\n%s", d)
+			}
+			checkSize(t, s, Size{Runs: 1, Cases: 2, Retrieved: 6})
+		})
+	}
+}
+
 // Pages must cost the same in a long history as in a short one: every query
 // goes along an index, and none sorts what it finds but the items of a page.
 func TestPagesGoAlongIndexes(t *testing.T) {
@@ -142,6 +216,10 @@ func TestPagesGoAlongIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		named, namedArgs := s.runByNameQuery("team", "docs", "docs-700")
+		passed, passedArgs := s.lastPassedQuery("suite-uid")
+		compared, comparedArgs := s.compareQuery(3, "case-00900", comparePage)
+		listed, listedArgs := s.comparedItemsQuery(3, "case-00900", "case-00950")
 		for name, q := range map[string]struct {
 			query, index string
 			args         []any
@@ -151,13 +229,17 @@ func TestPagesGoAlongIndexes(t *testing.T) {
 			"page of cases":      {page, "eval_cases_position", pageArgs},
 			"page with filters":  {tagged, "eval_cases_position", taggedArgs},
 			"items of that page": {items, "eval_retrieved", itemsArgs},
+			"run by name":        {named, "eval_runs_name", namedArgs},
+			"last passed":        {passed, "eval_runs_passed", passedArgs},
+			"cases to compare":   {compared, "eval_cases", comparedArgs},
+			"items to compare":   {listed, "eval_retrieved", listedArgs},
 		} {
 			plan, err := collectStrings(t, s, prefix+q.query, q.args...)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			text := strings.Join(plan, "\n")
-			if !strings.Contains(text, q.index) || strings.Contains(text, scan) || strings.Contains(text, sort) && name != "items of that page" {
+			if !strings.Contains(text, q.index) || strings.Contains(text, scan) || strings.Contains(text, sort) && !strings.HasPrefix(name, "items") {
 				t.Errorf("%s:\n%s", name, text)
 			}
 		}

@@ -5,6 +5,8 @@ package judge
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"github.com/assay-dev/assay/internal/golden"
@@ -172,4 +174,13 @@ type Identity struct {
 type Cache interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
+}
+
+// Fingerprint is the SHA-256 of the identity, hexadecimal; empty for none.
+func (i *Identity) Fingerprint() string {
+	if i == nil {
+		return ""
+	}
+	sum := sha256.Sum256(canonical(i))
+	return hex.EncodeToString(sum[:])
 }

@@ -106,14 +106,28 @@ func (r *Recorder) Resume(ctx context.Context) (map[string]eval.Finished, string
 	}
 	finished := make(map[string]eval.Finished, len(cases))
 	for id, c := range cases {
-		finished[id] = eval.Finished{
-			Digest: c.Digest, Outcome: c.Outcome, Message: c.Message, Rank: c.Rank, Metrics: c.Metrics,
-			Latency: time.Duration(c.LatencySeconds * float64(time.Second)), Called: c.Called,
-		}
+		finished[id] = finishedOf(&c)
 	}
 	r.run.CorpusVersion = kept.CorpusVersion
 	return finished, kept.CorpusVersion, nil
 }
+
+// finishedOf is what a checkpoint says of a case.
+func finishedOf(c *history.Case) eval.Finished {
+	f := eval.Finished{
+		Digest: c.Digest, Outcome: c.Outcome, Message: c.Message, Rank: c.Rank, Metrics: c.Metrics, Latency: seconds(c.LatencySeconds), Called: c.Called,
+		Verdict: c.Verdict, Relevance: c.Relevance, Usage: c.Usage,
+	}
+	if c.AnswerSeconds != nil {
+		f.AnswerLatency = seconds(*c.AnswerSeconds)
+	}
+	if c.Answer != nil {
+		f.Answer = &eval.AnswerResult{Latency: f.AnswerLatency}
+	}
+	return f
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Start begins to write, in the background, until Finish.
 func (r *Recorder) Start() { go func() { r.done <- r.write() }() }
@@ -156,7 +170,14 @@ func (r *Recorder) row(c eval.CaseResult) history.Case {
 	h := history.Case{
 		ID: c.Case.ID, Digest: c.Case.Digest, Question: c.Case.Question, Position: r.position[c.Case.ID], Tags: c.Case.Tags,
 		Outcome: c.Outcome, Message: c.Message, Rank: c.Rank, Called: c.Called, LatencySeconds: c.Latency.Seconds(),
-		Metrics: c.Keep(r.columns).Metrics,
+		Metrics: c.Keep(r.columns).Metrics, Verdict: c.Verdict, Relevance: c.Relevance, Usage: c.Usage,
+	}
+	if c.Answer != nil {
+		h.Answer = &history.Answer{Text: c.Answer.Text, Contexts: c.Answer.Contexts}
+	}
+	if c.Answer != nil || c.AnswerLatency > 0 {
+		took := c.AnswerLatency.Seconds()
+		h.AnswerSeconds = &took
 	}
 	for _, rel := range c.Case.Relevant {
 		h.Relevant = append(h.Relevant, history.Relevant{ID: rel.ID, Grade: rel.Grade})
@@ -173,6 +194,18 @@ func sizeOf(c *history.Case) int {
 	size := row + len(c.Question) + len(c.Message) + item*len(c.Metrics) + item*len(c.Relevant)
 	for i := range c.Retrieved {
 		size += item + len(c.Retrieved[i].ID) + len(c.Retrieved[i].Text)
+	}
+	if c.Answer != nil {
+		size += len(c.Answer.Text)
+		for _, text := range c.Answer.Contexts {
+			size += item + len(text)
+		}
+	}
+	if c.Verdict != nil {
+		size += len(c.Verdict.Reason)
+	}
+	if c.Relevance != nil {
+		size += len(c.Relevance.Reasoning)
 	}
 	return size
 }

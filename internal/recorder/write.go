@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -10,23 +11,28 @@ import (
 	"github.com/assay-dev/assay/internal/history"
 )
 
-// write writes batches as they come until Finish, and then what is left, as
-// long as the store is given.
+// write writes until Finish whenever a batch is full, and once a while what
+// waits then; and in the end what is left, as long as the store is given. A batch
+// costs a wait for the disk, however small it is.
 func (r *Recorder) write() Loss {
 	w := &writer{Recorder: r, backoff: backoff.NewExponentialBackOff()}
 	tick := time.NewTicker(batchDelay)
 	defer tick.Stop()
 	for {
+		n := 0
 		select {
 		case <-r.wake:
+			n = w.waiting() / batchSize * batchSize
+			tick.Reset(batchDelay)
 		case <-tick.C:
+			n = w.waiting()
 		case <-r.closing:
 			return w.finish()
 		}
 		if time.Now().Before(w.notBefore) {
 			continue
 		}
-		if err := w.flush(context.Background()); err != nil {
+		if err := w.flush(context.Background(), n); err != nil {
 			w.err = err
 			w.notBefore = time.Now().Add(w.backoff.NextBackOff())
 			continue
@@ -55,7 +61,7 @@ func (w *writer) finish() Loss {
 	w.backoff.Reset()
 	w.begun = false // the run's row has changed
 	for {
-		err := w.flush(ctx)
+		err := w.flush(ctx, w.waiting())
 		if err == nil {
 			break
 		}
@@ -81,16 +87,14 @@ func (w *writer) finish() Loss {
 // errBehind is a store that works, but slower than the run.
 var errBehind = errors.New("the store is slower than the run")
 
-// flush writes the run's row where it has changed, and then all cases that wait.
-func (w *writer) flush(ctx context.Context) error {
+// flush writes the run's row where it has changed, and then the n cases that have
+// waited longest.
+func (w *writer) flush(ctx context.Context, n int) error {
 	if err := w.putRun(ctx); err != nil {
 		return err
 	}
-	for {
-		batch := w.batch()
-		if len(batch) == 0 {
-			return nil
-		}
+	for n > 0 {
+		batch := w.batch(n)
 		err := w.attempt(ctx, func(ctx context.Context) error { return w.store.PutCases(ctx, w.uid(), batch) })
 		if errors.Is(err, history.ErrInvalid) {
 			err = w.oneByOne(ctx, batch)
@@ -99,7 +103,9 @@ func (w *writer) flush(ctx context.Context) error {
 			return err
 		}
 		w.drop(len(batch))
+		n -= len(batch)
 	}
+	return nil
 }
 
 func (w *writer) putRun(ctx context.Context) error {
@@ -145,11 +151,18 @@ func (w *writer) uid() string {
 	return w.run.UID
 }
 
-// batch is a copy of the cases that waited longest.
-func (w *writer) batch() []history.Case {
+// waiting is how many cases are not written yet.
+func (w *writer) waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]history.Case(nil), w.pending[:min(batchSize, len(w.pending))]...)
+	return len(w.pending)
+}
+
+// batch is a copy of the cases that have waited longest, at most n of them.
+func (w *writer) batch(n int) []history.Case {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.pending[:min(batchSize, n)])
 }
 
 func (w *writer) drop(n int) {
@@ -158,5 +171,5 @@ func (w *writer) drop(n int) {
 	for i := range w.pending[:n] {
 		w.bytes -= sizeOf(&w.pending[i])
 	}
-	w.pending = append([]history.Case(nil), w.pending[n:]...)
+	w.pending = slices.Clone(w.pending[n:])
 }

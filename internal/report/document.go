@@ -13,25 +13,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/score"
 )
 
 // Document is one run, whole. Numbers are full precision; what was not measured
 // is left out.
 type Document struct {
-	Run        Run            `json:"run"`
-	Verdict    score.Verdict  `json:"verdict"`
-	Reason     string         `json:"reason"`
-	Message    string         `json:"message"`
-	Metrics    []Metric       `json:"metrics"`
-	Objectives []Objective    `json:"objectives"`
-	Coverage   Coverage       `json:"coverage"`
-	Outcomes   map[string]int `json:"outcomes"`
-	Settings   Settings       `json:"settings"`
+	Run        Run           `json:"run"`
+	Verdict    score.Verdict `json:"verdict"`
+	Reason     string        `json:"reason"`
+	Message    string        `json:"message"`
+	Metrics    []Metric      `json:"metrics"`
+	Objectives []Objective   `json:"objectives"`
+	Coverage   Coverage      `json:"coverage"`
+	// Evidence sets what was retrieved against what was answered.
+	Evidence *Evidence      `json:"evidence,omitempty"`
+	Outcomes map[string]int `json:"outcomes"`
+	// Usage is what the judge cost; left out of a run without one.
+	Usage    *judge.Usage `json:"usage,omitempty"`
+	Settings Settings     `json:"settings"`
+	// Comparison with the baseline; left out where the run has none.
+	Comparison *compare.Document `json:"comparison,omitempty"`
 	// Cases that ended, sorted by id.
 	Cases []Case `json:"cases"`
+	// Next is set where the document is a page of the HTTP API's, and another
+	// follows.
+	Next string `json:"next,omitempty"`
 
 	// total is how many cases the run has, worst the ids of those to look at.
 	total int
@@ -59,6 +70,10 @@ type Settings struct {
 	// PrimaryK is the cut-off of the headline hit rate.
 	PrimaryK         int    `json:"primaryK"`
 	EvaluationDigest string `json:"evaluationDigest"`
+	// BLEUTokenizer is how BLEU splits texts; left out where there is no BLEU.
+	BLEUTokenizer string `json:"bleuTokenizer,omitempty"`
+	// Judge is who judged; left out where nobody did.
+	Judge *judge.Identity `json:"judge,omitempty"`
 }
 
 // Metric is one mean over the cases of a tag; the tag is empty for all cases.
@@ -85,22 +100,46 @@ type Objective struct {
 // Coverage is the share of the cases that a stage was due for that got a result.
 type Coverage struct {
 	Retrieval *float64 `json:"retrieval,omitempty"`
+	Answer    *float64 `json:"answer,omitempty"`
+	Judge     *float64 `json:"judge,omitempty"`
+}
+
+// Evidence counts cases by whether a relevant id was among the first primaryK
+// and whether the answer is correct.
+type Evidence struct {
+	HitRight  int `json:"hitRight"`
+	HitWrong  int `json:"hitWrong"`
+	MissRight int `json:"missRight"`
+	MissWrong int `json:"missWrong"`
 }
 
 // Case is how one case came out.
 type Case struct {
-	ID       string            `json:"id"`
-	Digest   string            `json:"digest"`
-	Question string            `json:"question"`
-	Tags     []string          `json:"tags"`
-	Outcome  string            `json:"outcome"`
-	Message  string            `json:"message"`
-	Relevant []golden.Relevant `json:"relevant"`
+	ID       string `json:"id"`
+	Digest   string `json:"digest"`
+	Question string `json:"question"`
+	// History is the earlier turns, left out where there are none.
+	History []golden.Turn `json:"history,omitempty"`
+	// ReferenceAnswer is left out where the golden set gives none.
+	ReferenceAnswer string `json:"referenceAnswer,omitempty"`
+	// Answerable is false where the corpus has no answer, and left out otherwise.
+	Answerable *bool             `json:"answerable,omitempty"`
+	Tags       []string          `json:"tags"`
+	Outcome    string            `json:"outcome"`
+	Message    string            `json:"message"`
+	Relevant   []golden.Relevant `json:"relevant"`
 	// Rank of the first relevant result; left out where none was found.
 	Rank           int                `json:"rank,omitempty"`
 	Metrics        map[string]float64 `json:"metrics"`
 	Retrieved      []Retrieved        `json:"retrieved"`
 	LatencySeconds *float64           `json:"latencySeconds,omitempty"`
+	// Answer is left out where there is none.
+	Answer *string `json:"answer,omitempty"`
+	// Contexts that the answer was made of, and was judged by.
+	Contexts             []string         `json:"contexts,omitempty"`
+	AnswerLatencySeconds *float64         `json:"answerLatencySeconds,omitempty"`
+	Verdict              *judge.Verdict   `json:"verdict,omitempty"`
+	Relevance            *judge.Relevance `json:"relevance,omitempty"`
 }
 
 // Retrieved is one result of a case, in the order that was scored.
@@ -141,8 +180,21 @@ func Build(meta Meta, result *eval.Result, cases []eval.CaseResult) *Document {
 	for _, o := range result.Decision.Objectives {
 		d.Objectives = append(d.Objectives, Objective(o))
 	}
-	if ratio, due := result.Summary.Retrieval[""].Ratio(); due {
-		d.Coverage.Retrieval = &ratio
+	for stage, field := range map[score.Stage]**float64{
+		score.RetrievalStage: &d.Coverage.Retrieval, score.AnswerStage: &d.Coverage.Answer, score.JudgeStage: &d.Coverage.Judge,
+	} {
+		if ratio, due := result.Summary.Coverage(stage, "").Ratio(); due {
+			*field = &ratio
+		}
+	}
+	if e := result.Summary.Evidence; e != nil {
+		d.Evidence = (*Evidence)(e)
+	}
+	if result.Comparison != nil {
+		d.Comparison = result.Comparison.Document()
+	}
+	if result.Usage != (judge.Usage{}) {
+		d.Usage = &result.Usage
 	}
 	for _, c := range cases {
 		d.Cases = append(d.Cases, buildCase(result.Metrics, c))
@@ -167,8 +219,14 @@ func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
 		Metrics:   make(map[string]float64, len(r.Values)),
 		Retrieved: make([]Retrieved, len(r.Retrieved)),
 	}
+	c.History, c.ReferenceAnswer = r.Case.History, r.Case.ReferenceAnswer
+	if !r.Case.Answerable {
+		c.Answerable = &r.Case.Answerable
+	}
 	for i, value := range r.Values {
-		c.Metrics[metrics[i].Name] = value
+		if !math.IsNaN(value) {
+			c.Metrics[metrics[i].Name] = value
+		}
 	}
 	for i, item := range r.Retrieved {
 		c.Retrieved[i] = Retrieved{Rank: i + 1, ID: item.ID, Score: finite(item.Score), Relevant: item.Relevant}
@@ -177,6 +235,11 @@ func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
 		seconds := r.Latency.Seconds()
 		c.LatencySeconds = &seconds
 	}
+	if a := r.Answer; a != nil {
+		seconds := a.Latency.Seconds()
+		c.Answer, c.Contexts, c.AnswerLatencySeconds = &a.Text, a.Contexts, &seconds
+	}
+	c.Verdict, c.Relevance = r.Verdict, r.Relevance
 	return c
 }
 
@@ -233,7 +296,7 @@ func WriteJSON(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	// Cases are the last field.
+	// Cases are the last field: a document that is written is whole.
 	end := []byte("]\n}")
 	_, _ = out.Write(bytes.TrimSuffix(text, end))
 	for i := range d.Cases {

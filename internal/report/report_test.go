@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata")
 
-// compare holds text against a golden file.
-func compare(t *testing.T, name string, got []byte) {
+// check holds text against a golden file.
+func check(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -80,8 +80,9 @@ func result(objectives ...score.Objective) *eval.Result {
 	outcomes := map[string]int{}
 	for i, c := range all {
 		outcomes[c.Outcome]++
-		scores[i] = score.CaseScore{Tags: c.Case.Tags, Due: c.Case.Due(), Failed: c.Outcome != eval.Scored,
-			Called: c.Called, Latency: c.Latency.Seconds(), Values: c.Values}
+		failed := c.Outcome != eval.Scored
+		scores[i] = score.CaseScore{Tags: c.Case.Tags, Failed: failed, Values: c.Values, Retrieval: score.StageScore{
+			Due: c.Case.Due(), Scored: c.Case.Due() && !failed, Timed: c.Called, Seconds: c.Latency.Seconds()}}
 	}
 	summary := score.Summarize(metrics, scores)
 	return &eval.Result{
@@ -132,7 +133,7 @@ func TestGoldenFiles(t *testing.T) {
 		"inconclusive.txt":    func(w io.Writer) error { return WriteTable(w, open, TableOptions{}) },
 		"error.txt":           func(w io.Writer) error { return WriteTable(w, empty, TableOptions{}) },
 	} {
-		t.Run(name, func(t *testing.T) { compare(t, name, render(t, write)) })
+		t.Run(name, func(t *testing.T) { check(t, name, render(t, write)) })
 	}
 }
 

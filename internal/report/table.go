@@ -83,6 +83,7 @@ func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 	}
 	d.tableMetrics(p)
 	d.tableTags(p)
+	d.tableComparison(p)
 	d.tableWorst(p, o.Width)
 	facts := &grid{}
 	for _, fact := range d.facts() {
@@ -171,6 +172,18 @@ func (d *Document) tableTags(p *printer) {
 	}
 }
 
+// tableComparison shows what moved since the baseline.
+func (d *Document) tableComparison(p *printer) {
+	c := d.Comparison
+	if c == nil {
+		return
+	}
+	p.heading("AGAINST THE BASELINE " + sideName(c.Base))
+	p.begun = false
+	comparisonMetrics(p, c, "")
+	p.print(printable(c.Message) + "\n")
+}
+
 func (d *Document) tableWorst(p *printer, columns int) {
 	worst := d.worstCases()
 	if len(worst) == 0 {
@@ -222,7 +235,11 @@ func (d *Document) tagRows() (rows [][]string, more int) {
 
 // headlines are the metrics that tags are compared by.
 func (d *Document) headlines() []string {
-	return []string{"hit_rate@" + strconv.Itoa(d.Settings.PrimaryK), "mrr", score.ErrorRate}
+	names := []string{"hit_rate@" + strconv.Itoa(d.Settings.PrimaryK), "mrr"}
+	if d.Settings.Judge != nil {
+		names = append(names, score.Accuracy, score.HallucinationRate)
+	}
+	return append(names, score.ErrorRate)
 }
 
 func (d *Document) worstCases() []Case {
@@ -242,8 +259,14 @@ func (d *Document) worstCases() []Case {
 // facts are name and text of what stands below the tables.
 func (d *Document) facts() [][2]string {
 	var facts [][2]string
-	if d.Coverage.Retrieval != nil {
-		facts = append(facts, [2]string{"COVERAGE", "retrieval " + score.Format(*d.Coverage.Retrieval)})
+	if said := d.Coverage.text(); said != "" {
+		facts = append(facts, [2]string{"COVERAGE", said})
+	}
+	if e := d.Evidence; e != nil {
+		facts = append(facts, [2]string{"EVIDENCE", fmt.Sprintf("found: %d right, %d wrong; not found: %d right, %d wrong", e.HitRight, e.HitWrong, e.MissRight, e.MissWrong)})
+	}
+	if j := d.Settings.Judge; j != nil {
+		facts = append(facts, [2]string{"JUDGE", printable(strings.TrimSpace(j.Provider+" "+j.Model)) + d.usage()})
 	}
 	var outcomes []string
 	for _, outcome := range slices.Sorted(maps.Keys(d.Outcomes)) {
@@ -266,6 +289,29 @@ func (d *Document) facts() [][2]string {
 		facts = append(facts, [2]string{"DURATION", took.String()})
 	}
 	return facts
+}
+
+// text lists the stages' coverage.
+func (c Coverage) text() string {
+	var said []string
+	for _, stage := range []struct {
+		name  string
+		ratio *float64
+	}{{"retrieval", c.Retrieval}, {"answer", c.Answer}, {"judge", c.Judge}} {
+		if stage.ratio != nil {
+			said = append(said, stage.name+" "+score.Format(*stage.ratio))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// usage is what the judge cost; empty where it cost nothing, as without a model.
+func (d *Document) usage() string {
+	u := d.Usage
+	if u == nil {
+		return ""
+	}
+	return fmt.Sprintf(": calls %d, tokens %d in and %d out, known from earlier runs %d", u.Calls, u.PromptTokens, u.CompletionTokens, u.CacheHits)
 }
 
 func (d *Document) duration() time.Duration {

@@ -2,14 +2,12 @@ package retriever
 
 import (
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/assay-dev/assay/internal/call"
 )
 
 // Config says how a retriever is reached. All that comes from Secrets is
@@ -50,15 +48,18 @@ type Config struct {
 	Observe func(outcome string, seconds float64)
 	// UserAgent is sent with every request; empty: assay.
 	UserAgent string
+	// Egress says where connections may go; nil: anywhere.
+	Egress call.Egress
 }
 
 // OAuth2Config is the client credentials grant of RFC 6749, section 4.4.
-type OAuth2Config struct {
-	TokenURL     string
-	ClientID     string
-	ClientSecret string
-	Scopes       []string
-}
+type OAuth2Config = call.OAuth2Config
+
+// Limits holds one rate limiter for each namespace and host.
+type Limits = call.Limits
+
+// NewLimits gives limits that know no host yet.
+func NewLimits() *Limits { return call.NewLimits() }
 
 // EmbeddingConfig is an OpenAI-compatible embeddings endpoint.
 type EmbeddingConfig struct {
@@ -73,45 +74,4 @@ type EmbeddingConfig struct {
 	BasicPassword string
 	OAuth2        *OAuth2Config
 	TLS           *tls.Config
-}
-
-// OK is what Observe hears of an attempt that gave a list.
-const OK = "OK"
-
-const (
-	defaultTimeout   = 10 * time.Second
-	defaultUserAgent = "assay"
-)
-
-// parseURL gives a URL that requests can be sent to.
-func parseURL(field, raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		// The error's text has the URL whole, with what its query may hold.
-		return nil, fmt.Errorf("%s: it is not a URL: give it whole, for example http://docs-bot.rag.svc:8080/search", field)
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("%s: it must begin with http:// or https:// and a host", field)
-	case u.User != nil:
-		return nil, fmt.Errorf("%s: it must not hold user and password: use auth for those", field)
-	}
-	return u, nil
-}
-
-// checkValue refuses what cannot stand in a header, before every request fails of it.
-func checkValue(field, value string) error {
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("%s: its value holds a line break or another control character: write the Secret without it (printf instead of echo)", field)
-	}
-	return nil
-}
-
-func checkHeader(field string, header http.Header) error {
-	var all []error
-	for name, values := range header {
-		for _, value := range values {
-			all = append(all, checkValue(field+"["+name+"]", value))
-		}
-	}
-	return errors.Join(all...)
 }

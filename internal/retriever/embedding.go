@@ -10,13 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/assay-dev/assay/internal/call"
+	"github.com/assay-dev/assay/internal/mapping"
 )
 
 // embedder turns questions into vectors through an OpenAI-compatible endpoint:
 // POST {"model", "input", "dimensions"?, "encoding_format": "float"}, answered
 // by {"data": [{"embedding": […]}]}.
 type embedder struct {
-	endpoint   *endpoint
+	endpoint   *call.Endpoint
 	model      string
 	dimensions int
 	cache      *VectorCache
@@ -24,12 +27,22 @@ type embedder struct {
 	scope []byte
 }
 
-func newEmbedder(cfg *Config, secrets *redactor) (*embedder, error) {
+func newEmbedder(cfg *Config, secrets *call.Redactor) (*embedder, error) {
 	c := cfg.Embedding
-	target, err := newEndpoint(cfg, settings{
-		field: "retriever.embedding", url: c.URL, method: http.MethodPost, header: c.Header,
-		bearer: c.BearerToken, user: c.BasicUser, password: c.BasicPassword, oauth2: c.OAuth2, tls: c.TLS,
-	}, secrets)
+	target, err := call.New(call.Config{
+		HTTPConfig: call.HTTPConfig{
+			Words: call.Words{
+				Service: "the embeddings service", Outcome: "Retriever", Field: "retriever.embedding", Root: "retriever",
+				Doing:   "embedding the question",
+				Refused: "check retriever.embedding.model and dimensions",
+				Shorten: shorten,
+			},
+			URL: c.URL, Header: c.Header, TLS: c.TLS,
+			Auth:    call.Auth{BearerToken: c.BearerToken, BasicUser: c.BasicUser, BasicPassword: c.BasicPassword, OAuth2: c.OAuth2},
+			Timeout: cfg.Timeout, MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent, Egress: cfg.Egress, Secrets: secrets,
+		},
+		MaxRetries: cfg.MaxRetries,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("embedding.%w", err)
 	}
@@ -53,12 +66,12 @@ func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
 	if e.dimensions > 0 {
 		request["dimensions"] = e.dimensions
 	}
-	body, err := encodeJSON(request)
+	body, err := mapping.EncodeJSON(request)
 	if err != nil {
-		return nil, e.endpoint.failedMapping(ctx, err)
+		return nil, e.endpoint.Unasked(ctx, err)
 	}
 	var vector []float64
-	_, failed := e.endpoint.call(ctx, nil, body, func(_ context.Context, _ http.Header, body []byte) error {
+	_, failed := e.endpoint.Call(ctx, call.Request{Body: body}, func(_ context.Context, _ http.Header, body []byte) error {
 		var err error
 		vector, err = readVector(body, e.dimensions)
 		return err
@@ -72,7 +85,7 @@ func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
 
 // readVector reads the reply to one input. dimensions of 0: any number.
 func readVector(body []byte, dimensions int) ([]float64, error) {
-	body, err := checkBody(body)
+	body, err := mapping.CheckBody(body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+
+	"github.com/assay-dev/assay/internal/mapping"
 )
 
 // Mappings say, in CEL, how a question becomes a request and a reply a ranked list.
@@ -32,41 +34,15 @@ type Mappings struct {
 }
 
 // Problem is one thing that is wrong with a mapping.
-type Problem struct {
-	// Field is the mapping, as users write it: retriever.results.
-	Field string
-	// Line and Column in the expression, from 1; 0: the mapping as a whole.
-	Line, Column int
-	// Message says what is wrong and what to do.
-	Message string
-}
-
-// String gives the problem on one line.
-func (p Problem) String() string {
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %s", p.Field, p.Message)
-	}
-	return fmt.Sprintf("%s: %d:%d: %s", p.Field, p.Line, p.Column, p.Message)
-}
+type Problem = mapping.Problem
 
 // CompileError is all that is wrong with a suite's mappings or params.
-type CompileError struct {
-	Problems []Problem
-}
-
-// Error gives every problem, on one line.
-func (e *CompileError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "; ")
-}
+type CompileError = mapping.CompileError
 
 // Program is compiled mappings. It is safe for concurrent use.
 type Program struct {
 	// An expression that is left out is nil.
-	request, query, results, errorMessage, corpusVersion *expression
+	request, query, results, errorMessage, corpusVersion *mapping.Expression
 
 	// plainRequest and plainResults say that the mappings are those of the
 	// preset Assay, which Go code carries out faster and to the same effect.
@@ -88,21 +64,15 @@ func Compile(m Mappings) (*Program, error) {
 		}}}
 	}
 
-	var all []Problem
+	all := mapping.CheckMethod("retriever", m.Method, m.Request, m.Query, `{"q": question, "limit": topK}`)
 	if m.Method == http.MethodGet {
-		if m.Request != "" {
-			all = append(all, Problem{Field: "retriever.request", Message: "a GET has no body: use the query mapping instead of request, or set retriever.method to POST"})
-		}
-		if m.Query == "" {
-			all = append(all, Problem{Field: "retriever.query", Message: `a GET asks by URL parameters alone: add retriever.query, for example {"q": question, "limit": topK}, or set retriever.method to POST`})
-		}
 		base.request = ""
 	}
 
 	p := &Program{maxTopK: base.maxTopK}
 	for _, f := range []struct {
-		to          **expression
-		kind        kind
+		to          **mapping.Expression
+		kind        mapping.Kind
 		own, preset string
 	}{
 		{&p.request, requestMapping, m.Request, base.request},
@@ -115,16 +85,16 @@ func Compile(m Mappings) (*Program, error) {
 		if source == "" {
 			continue
 		}
-		e, problems := compile(f.kind, source)
+		e, problems := mapping.Compile(f.kind, source)
 		all = append(all, problems...)
 		if e == nil {
 			continue
 		}
 		*f.to = e
-		if e.usesVector {
+		if e.Reads("vector") {
 			p.usesVector = true
 			if !m.HasEmbedding {
-				all = append(all, Problem{Field: f.kind.field, Message: "it uses vector, but nothing makes one: add retriever.embedding (url and model)"})
+				all = append(all, Problem{Field: f.kind.Field, Message: "it uses vector, but nothing makes one: add retriever.embedding (url and model)"})
 			}
 		}
 	}
@@ -133,44 +103,15 @@ func Compile(m Mappings) (*Program, error) {
 	}
 
 	plain := presets[defaultPreset]
-	p.plainRequest = p.request != nil && p.request.source == plain.request
-	p.plainResults = p.results.source == plain.results && p.errorMessage == nil && p.corpusVersion == nil
+	p.plainRequest = p.request != nil && p.request.Source() == plain.request
+	p.plainResults = p.results.Source() == plain.results && p.errorMessage == nil && p.corpusVersion == nil
 	return p, nil
 }
 
 // CheckParams says which names the mappings read from params and params lacks.
 // Its error is a *CompileError.
 func (p *Program) CheckParams(params map[string]any) error {
-	readers := map[string][]string{}
-	for _, e := range []*expression{p.request, p.query, p.results, p.errorMessage, p.corpusVersion} {
-		if e == nil {
-			continue
-		}
-		for _, name := range e.params {
-			readers[name] = append(readers[name], e.kind.field)
-		}
-	}
-	var problems []Problem
-	for _, name := range slices.Sorted(maps.Keys(readers)) {
-		if _, ok := params[name]; !ok {
-			problems = append(problems, Problem{
-				Field:   "retriever.params",
-				Message: fmt.Sprintf("%q is missing, which is read by %s: add it, for example {%q: %q}", name, strings.Join(readers[name], " and "), name, example(name)),
-			})
-		}
-	}
-	if len(problems) > 0 {
-		return &CompileError{Problems: problems}
-	}
-	return nil
-}
-
-// example gives what might stand under a name of params.
-func example(name string) string {
-	if name == "idField" {
-		return "path"
-	}
-	return "body"
+	return mapping.CheckParams("retriever", params, p.request, p.query, p.results, p.errorMessage, p.corpusVersion)
 }
 
 // CheckTopK says whether the service behind the preset can give that many results.
@@ -184,27 +125,12 @@ func (p *Program) CheckTopK(topK int) error {
 // UsesVector says whether a mapping reads the question's embedding.
 func (p *Program) UsesVector() bool { return p.usesVector }
 
-// kind is one of the mappings: where it stands, what it may read and give.
-type kind struct {
-	field string
-	// reply mappings may read response and headers.
-	reply bool
-	// gives is what the result must be, for people; accepts holds it at compile time.
-	gives   string
-	accepts []cel.Kind
-}
-
 var (
-	requestMapping = kind{field: "retriever.request", gives: "anything that JSON can carry"}
-	queryMapping   = kind{field: "retriever.query", gives: `a map of URL parameters, for example {"q": question}`, accepts: []cel.Kind{cel.MapKind}}
-	resultsMapping = kind{field: "retriever.results", reply: true, gives: `a list, for example response.hits.map(h, {"id": h.path, "text": h.body})`, accepts: []cel.Kind{cel.ListKind}}
-	errorMapping   = kind{field: "retriever.error", reply: true, gives: "a string, empty where all is well", accepts: []cel.Kind{cel.StringKind, cel.NullTypeKind}}
-	versionMapping = kind{field: "retriever.corpusVersion", reply: true, gives: "a string or a number", accepts: []cel.Kind{cel.StringKind, cel.IntKind, cel.UintKind, cel.DoubleKind, cel.NullTypeKind}}
-)
+	requestScope, replyScope = mapping.NewScopes(mapping.Variable{Name: "vector", Type: cel.ListType(cel.DoubleType)})
 
-func (k kind) takes(t *cel.Type) bool {
-	if len(k.accepts) == 0 || t.Kind() == cel.DynKind || t.Kind() == cel.OpaqueKind {
-		return true
-	}
-	return slices.Contains(k.accepts, t.Kind())
-}
+	requestMapping = mapping.RequestKind("retriever", requestScope)
+	queryMapping   = mapping.QueryKind("retriever", requestScope)
+	resultsMapping = mapping.ResultsKind("retriever", replyScope)
+	errorMapping   = mapping.ErrorKind("retriever", replyScope)
+	versionMapping = mapping.VersionKind("retriever", replyScope)
+)

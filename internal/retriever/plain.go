@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/assay-dev/assay/internal/mapping"
 )
 
 // What the preset Assay's mappings say, in Go: a run makes these calls by the
@@ -15,7 +17,7 @@ import (
 // that there is one place for that; tests hold both to the same results.
 
 func plainRequest(question string, topK int) ([]byte, error) {
-	quoted, err := encodeJSON(question)
+	quoted, err := mapping.EncodeJSON(question)
 	if err != nil {
 		return nil, err
 	}
@@ -299,10 +301,10 @@ func (s *scanner) null() bool {
 
 func (s *scanner) metadata() (map[string]any, bool) {
 	value, depth, ok := s.value()
-	if !ok || depth >= maxDepth {
+	if !ok || depth >= mapping.MaxDepth {
 		return nil, false
 	}
-	v, err := decodeJSON(value)
+	v, err := mapping.DecodeJSON(value)
 	if err != nil {
 		return nil, false
 	}

@@ -68,11 +68,11 @@ func TestPresets(t *testing.T) {
 			p := mustCompile(t, Mappings{Preset: test.preset, HasEmbedding: true})
 			q := &question{c: &golden.Case{ID: "q", Question: "How do I install it?"}, topK: 10, params: params, vector: []float64{0.1, -0.25}}
 			if test.request != "" {
-				_, request, err := p.encode(t.Context(), q)
+				request, err := p.encode(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(test.request, string(request)); diff != "" {
+				if diff := cmp.Diff(test.request, string(request.Body)); diff != "" {
 					t.Error(diff)
 				}
 			}

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/mapping"
 )
 
 func mustCompile(t testing.TB, m Mappings) *Program {
@@ -29,6 +31,14 @@ func slow(p *Program) *Program {
 	without := *p
 	without.plainRequest, without.plainResults = false, false
 	return &without
+}
+
+// outcomeOf says how a call ends whose reply could not be read.
+func outcomeOf(err error) Outcome {
+	if _, ok := errors.AsType[*call.Reported](err); ok {
+		return Failed
+	}
+	return Malformed
 }
 
 var howTo = &golden.Case{
@@ -63,20 +73,20 @@ func TestEncode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustCompile(t, test.mappings)
-			params, err := ownParams(map[string]any{"n": json.Number("18446744073709551615"), "f": 0.5})
+			params, err := mapping.OwnParams(map[string]any{"n": json.Number("18446744073709551615"), "f": 0.5})
 			if err != nil {
 				t.Fatal(err)
 			}
 			q := &question{c: howTo, topK: 10, params: params, vector: []float64{0.25, -1, 3e-7}}
 			for _, p := range []*Program{p, slow(p)} {
-				query, body, err := p.encode(t.Context(), q)
+				request, err := p.encode(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(test.query, query.Encode()); diff != "" {
+				if diff := cmp.Diff(test.query, request.Query.Encode()); diff != "" {
 					t.Error("query", diff)
 				}
-				if diff := cmp.Diff(test.body, string(body)); diff != "" {
+				if diff := cmp.Diff(test.body, string(request.Body)); diff != "" {
 					t.Error("body", diff)
 				}
 			}
@@ -98,7 +108,7 @@ func TestEncodeFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustCompile(t, test.mappings)
-			_, _, err := p.encode(t.Context(), &question{c: howTo, topK: 10, params: map[string]any{}})
+			_, err := p.encode(t.Context(), &question{c: howTo, topK: 10, params: map[string]any{}})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}

@@ -2,10 +2,14 @@
 // expressions, to ranked lists.
 package retriever
 
-import "time"
+import (
+	"time"
+
+	"github.com/assay-dev/assay/internal/call"
+)
 
 // Outcome is how a call ended, in the words that users see.
-type Outcome string
+type Outcome = call.Outcome
 
 // The outcomes of a call to a retriever.
 const (
@@ -17,6 +21,9 @@ const (
 	TooLarge    Outcome = "RetrieverTooLarge"
 	Failed      Outcome = "RetrieverError"
 )
+
+// OK is what Observe hears of an attempt that gave a list.
+const OK = call.OK
 
 // Result is one item of a ranked list.
 type Result struct {
@@ -44,19 +51,5 @@ type Reply struct {
 	Attempts int
 }
 
-// Error is a call that gave no list. Its message carries method, host, path,
-// status and at most 256 bytes of the body, with secrets removed.
-type Error struct {
-	Outcome  Outcome
-	Message  string
-	Attempts int
-	// Latency of the last attempt; the whole limit where it timed out.
-	Latency time.Duration
-	Err     error
-}
-
-// Error gives the message, for people.
-func (e *Error) Error() string { return e.Message }
-
-// Unwrap gives the cause, if there is one.
-func (e *Error) Unwrap() error { return e.Err }
+// Error is a call that gave no list.
+type Error = call.Error

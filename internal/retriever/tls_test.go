@@ -10,7 +10,6 @@ import (
 	"io"
 	"log"
 	"math/big"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -127,11 +126,5 @@ func TestTLS(t *testing.T) {
 		defer plain.Close()
 		client := newClient(t, "https"+plain.URL[len("http"):], with(trust))
 		expect(t, fail(t, client), Unreachable, 1, "the server does not speak TLS: use http:// in retriever.url")
-	})
-	t.Run("the config is not the caller's", func(t *testing.T) {
-		client := newClient(t, server, with(trust))
-		if client.retriever.http.Transport.(*http.Transport).TLSClientConfig == trust {
-			t.Error("shared")
-		}
 	})
 }

@@ -21,6 +21,19 @@ type searchRequest struct {
 	TopK  *int    `json:"top_k"`
 }
 
+type answerRequest struct {
+	Question *string `json:"question"`
+	// Contexts to answer from; without any, the service retrieves by itself.
+	Contexts *[]string `json:"contexts"`
+	TopK     *int      `json:"top_k"`
+}
+
+type answerResponse struct {
+	Answer   string         `json:"answer"`
+	Contexts []string       `json:"contexts"`
+	Results  []searchResult `json:"results,omitempty"`
+}
+
 type searchResponse struct {
 	Results []searchResult `json:"results"`
 }
@@ -33,17 +46,20 @@ type searchResult struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Handler serves the index: POST /search as the preset Assay asks, GET /healthz.
+// Handler serves the index: POST /search as the preset Assay asks, POST /answer
+// with a question and contexts, GET /healthz. Without contexts /answer retrieves
+// by itself and gives the results too.
 // A request that the caller has to change is answered with a 4xx status and
 // {"error": "…"}.
 func (ix *Index) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/search", allow(http.MethodPost, ix.serveSearch))
+	mux.HandleFunc("/answer", allow(http.MethodPost, ix.serveAnswer))
 	mux.HandleFunc("/healthz", allow(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 	}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, http.StatusNotFound, fmt.Sprintf("nothing at %s: POST questions to /search", r.URL.Path))
+		writeError(w, http.StatusNotFound, fmt.Sprintf("nothing at %s: POST questions to /search or /answer", r.URL.Path))
 	})
 	return mux
 }
@@ -59,43 +75,118 @@ func (ix *Index) serveSearch(w http.ResponseWriter, r *http.Request) {
 		writeError(w, statusOf(err), err.Error())
 		return
 	}
-	res := searchResponse{Results: make([]searchResult, 0, len(hits))}
+	w.Header().Set(CorpusVersionHeader, ix.version)
+	writeJSON(w, http.StatusOK, searchResponse{Results: resultsOf(hits)})
+}
+
+func resultsOf(hits []Hit) []searchResult {
+	results := make([]searchResult, 0, len(hits))
 	for _, h := range hits {
-		res.Results = append(res.Results, searchResult{
+		results = append(results, searchResult{
 			ID: h.ID, Text: h.Text, Score: h.Score, Document: h.Document,
 			Metadata: map[string]string{"title": h.Title},
 		})
 	}
+	return results
+}
+
+func (ix *Index) serveAnswer(w http.ResponseWriter, r *http.Request) {
+	req, err := readAnswerRequest(w, r)
+	if err != nil {
+		writeError(w, statusOf(err), err.Error())
+		return
+	}
+	res := answerResponse{Contexts: []string{}}
+	var contexts []string
+	if req.Contexts != nil {
+		contexts = *req.Contexts
+	} else {
+		hits, err := ix.Search(r.Context(), *req.Question, *req.TopK)
+		if err != nil {
+			writeError(w, statusOf(err), err.Error())
+			return
+		}
+		res.Results = resultsOf(hits)
+		for _, h := range hits[:min(len(hits), ownContexts)] {
+			contexts = append(contexts, h.Text)
+		}
+	}
+	a, err := ix.Extract(r.Context(), *req.Question, contexts)
+	if err != nil {
+		writeError(w, statusOf(err), err.Error())
+		return
+	}
+	res.Answer = a.Text
+	res.Contexts = append(res.Contexts, a.Contexts...)
 	w.Header().Set(CorpusVersionHeader, ix.version)
 	writeJSON(w, http.StatusOK, res)
 }
+
+// ownContexts is how many results an answer is made of where the service
+// retrieves by itself.
+const ownContexts = 5
 
 // example ends the messages about a body that is no search.
 const example = `send JSON such as {"query": "how do I start", "top_k": 10}`
 
 func readRequest(w http.ResponseWriter, r *http.Request) (searchRequest, error) {
 	req := searchRequest{}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
-	if err != nil {
-		return req, fmt.Errorf("read the body, of which at most %d bytes are taken: %w", maxBodyBytes, err)
+	if err := readBody(w, r, &req, example); err != nil {
+		return req, err
 	}
-	var wrongType *json.UnmarshalTypeError
-	err = json.Unmarshal(body, &req)
-	switch {
-	case errors.As(err, &wrongType) && wrongType.Field == "top_k":
-		return req, &QueryError{fmt.Sprintf("top_k is a %s: give a whole number from 1 to %d", wrongType.Value, MaxTopK)}
-	case errors.As(err, &wrongType) && wrongType.Field == "query":
-		return req, &QueryError{fmt.Sprintf("query is a %s: give a string", wrongType.Value)}
-	case err != nil:
-		return req, &QueryError{fmt.Sprintf("the body is not a JSON object (%v): %s", err, example)}
-	case req.Query == nil:
+	if req.Query == nil {
 		return req, &QueryError{"the body has no query: " + example}
 	}
-	if req.TopK == nil {
-		topK := defaultTopK
-		req.TopK = &topK
-	}
+	req.TopK = orDefault(req.TopK)
 	return req, nil
+}
+
+// answerExample ends the messages about a body that asks for no answer.
+const answerExample = `send JSON such as {"question": "how do I start", "contexts": ["…"]}`
+
+func readAnswerRequest(w http.ResponseWriter, r *http.Request) (answerRequest, error) {
+	req := answerRequest{}
+	if err := readBody(w, r, &req, answerExample); err != nil {
+		return req, err
+	}
+	if req.Question == nil {
+		return req, &QueryError{"the body has no question: " + answerExample}
+	}
+	req.TopK = orDefault(req.TopK)
+	return req, checkQuery(*req.Question, *req.TopK)
+}
+
+func orDefault(topK *int) *int {
+	if topK == nil {
+		topK = new(int)
+		*topK = defaultTopK
+	}
+	return topK
+}
+
+// fieldTypes says what a field must be.
+var fieldTypes = map[string]string{
+	"top_k":    fmt.Sprintf("give a whole number from 1 to %d", MaxTopK),
+	"query":    "give a string",
+	"question": "give a string",
+	"contexts": "give a list of strings",
+}
+
+// readBody reads a JSON object; example ends the message where it is none.
+func readBody(w http.ResponseWriter, r *http.Request, into any, example string) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err != nil {
+		return fmt.Errorf("read the body, of which at most %d bytes are taken: %w", maxBodyBytes, err)
+	}
+	var wrongType *json.UnmarshalTypeError
+	err = json.Unmarshal(body, into)
+	switch {
+	case errors.As(err, &wrongType) && fieldTypes[wrongType.Field] != "":
+		return &QueryError{fmt.Sprintf("%s is a %s: %s", wrongType.Field, wrongType.Value, fieldTypes[wrongType.Field])}
+	case err != nil:
+		return &QueryError{fmt.Sprintf("the body is not a JSON object (%v): %s", err, example)}
+	}
+	return nil
 }
 
 func statusOf(err error) int {

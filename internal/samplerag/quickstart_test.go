@@ -1,17 +1,16 @@
 package samplerag
 
 import (
-	"os"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/manifest"
 	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/suite"
 )
 
 // The quickstart's golden set is about this project's own pages. It must not
@@ -24,18 +23,23 @@ func TestQuickstart(t *testing.T) {
 		t.Errorf("pages were left out: %v", ix.Warnings())
 	}
 
-	var cm corev1.ConfigMap
-	read(t, filepath.Join(sample, "golden.yaml"), &cm)
-	var suite v1alpha1.EvalSuite
-	read(t, filepath.Join(sample, "suite.yaml"), &suite)
-	ref := suite.Spec.GoldenSet.ConfigMapRef
-	if ref == nil || ref.Name != cm.Name {
-		t.Fatalf("the suite's golden set is %+v, the ConfigMap %q", ref, cm.Name)
-	}
-	set, err := golden.Read(golden.File{Name: ref.Key, Data: []byte(cm.Data[ref.Key])})
+	manifests, err := manifest.Load([]string{sample}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := manifests.Suite("quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(ix.Handler())
+	t.Cleanup(server.Close)
+	s.Spec.Retriever.URL, s.Spec.Answer.URL = server.URL+"/search", server.URL+"/answer"
+	run, err := suite.Prepare(t.Context(), s, suite.RunOptions{}, manifests.Source(s.Namespace), suite.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(run.Close)
+	set := run.Golden
 	if len(set.Warnings) > 0 {
 		t.Errorf("warnings: %v", set.Warnings)
 	}
@@ -44,12 +48,25 @@ func TestQuickstart(t *testing.T) {
 	}
 	checkIDs(t, set, ix.Documents())
 
-	decision := measure(t, ix, set, &suite)
-	for _, o := range decision.Objectives {
+	result := eval.Run(t.Context(), run.Plan, run.Parties, func(c eval.CaseResult) {
+		if c.Case.Due() && (c.Rank == 0 || c.Rank > 5) {
+			t.Logf("not among the first five: %s (%s), rank %d", c.Case.ID, c.Case.Question, c.Rank)
+		}
+		if v := c.Verdict; v != nil && (!v.Grounded || v.Correct != nil && !*v.Correct) {
+			t.Logf("%s: %q: %s", c.Case.ID, c.Answer.Text, v.Reason)
+		}
+	})
+	for _, o := range result.Decision.Objectives {
 		t.Log(o.Message)
 	}
-	if decision.Verdict != score.Passed {
-		t.Errorf("%s, %s: %s", decision.Verdict, decision.Reason, decision.Message)
+	if d := result.Decision; d.Verdict != score.Passed {
+		t.Errorf("%s, %s: %s", d.Verdict, d.Reason, d.Message)
+	}
+	// The demo shows all four headline numbers.
+	for _, name := range []string{"hit_rate@5", score.MRR, score.Accuracy, score.HallucinationRate} {
+		if _, ok := result.Summary.Mean(name, ""); !ok {
+			t.Errorf("the quickstart measures no %s", name)
+		}
 	}
 }
 
@@ -61,66 +78,5 @@ func checkIDs(t *testing.T, set *golden.Set, pages []string) {
 				t.Errorf("case %s: the relevant id %s is no page", c.ID, r.ID)
 			}
 		}
-	}
-}
-
-// measure is a run without the wire.
-func measure(t *testing.T, ix *Index, set *golden.Set, suite *v1alpha1.EvalSuite) score.Decision {
-	t.Helper()
-	topK := int(suite.Spec.Retriever.TopK)
-	spec := score.Spec{TopK: topK, K: []int{1, 3, 5, 10}, PrimaryK: 5, Unit: score.Unit(suite.Spec.Scoring.Unit)}
-	var objectives []score.Objective
-	for _, o := range suite.Spec.Objectives {
-		tag := ""
-		if o.Tag != nil {
-			tag = *o.Tag
-		}
-		objectives = append(objectives, score.Objective{Metric: o.Metric, Tag: tag, Min: o.Min, Max: o.Max})
-		spec.Named = append(spec.Named, o.Metric)
-	}
-	scorer, err := score.NewScorer(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var scores []score.CaseScore
-	for _, c := range set.Cases {
-		hits, err := ix.Search(t.Context(), c.Question, topK)
-		if err != nil {
-			t.Fatalf("case %s: %v", c.ID, err)
-		}
-		var items []score.Item
-		for _, h := range hits {
-			items = append(items, score.Item{ID: h.ID, Document: h.Document})
-		}
-		var relevant []score.Relevant
-		for _, r := range c.Relevant {
-			relevant = append(relevant, score.Relevant{ID: r.ID, Grade: r.Grade})
-		}
-		cs := score.CaseScore{Tags: c.Tags, Due: c.Due(), Called: true}
-		if cs.Due {
-			cs.Values = make([]float64, len(scorer.Metrics()))
-			if rank := scorer.Score(relevant, items, cs.Values); rank == 0 || rank > 5 {
-				t.Logf("not among the first five: %s (%s), rank %d", c.ID, c.Question, rank)
-			}
-		}
-		scores = append(scores, cs)
-	}
-	return score.Decide(score.Facts{
-		Summary:     score.Summarize(scorer.Metrics(), scores),
-		Objectives:  objectives,
-		MinCoverage: 0.95,
-		Scored:      len(scores),
-		Total:       len(scores),
-	})
-}
-
-func read(t *testing.T, name string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(data, into); err != nil {
-		t.Fatalf("%s: %v", name, err)
 	}
 }

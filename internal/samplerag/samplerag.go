@@ -1,6 +1,7 @@
-// Package samplerag is a small real retriever: BM25 over Markdown and text
-// files, English and Korean, behind Assay's own retriever protocol. It is what
-// the demo and the tests ask, and a template for a retriever of one's own.
+// Package samplerag is a small real RAG service: BM25 over Markdown and text
+// files, English and Korean, and extractive answers, behind Assay's own
+// protocols. It is what the demo and the tests ask, and a template for a service
+// of one's own.
 package samplerag
 
 import (
@@ -9,6 +10,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search"
 	"golang.org/x/text/unicode/norm"
 )
@@ -53,6 +55,7 @@ type Index struct {
 	warnings  []string
 	version   string
 	stats     *search.BM25Stats
+	mapping   *mapping.IndexMappingImpl
 }
 
 // Build reads the files and folders of paths and indexes them in memory.
@@ -71,12 +74,11 @@ func Build(ctx context.Context, paths []string, opts Options) (*Index, error) {
 		warnings: corpus.warnings,
 		version:  corpus.version(opts.ChunkRunes),
 	}
-	mapping, err := newMapping()
-	if err != nil {
+	if ix.mapping, err = newMapping(); err != nil {
 		return nil, fmt.Errorf("prepare the text analysis: %w", err)
 	}
 	// An empty path keeps the index in memory.
-	ix.bleve, err = bleve.NewUsing("", mapping, scorch.Name, scorch.Name, nil)
+	ix.bleve, err = bleve.NewUsing("", ix.mapping, scorch.Name, scorch.Name, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open an index in memory: %w", err)
 	}
@@ -84,7 +86,7 @@ func Build(ctx context.Context, paths []string, opts Options) (*Index, error) {
 		_ = ix.Close()
 		return nil, err
 	}
-	ix.stats, err = fieldStats(mapping, ix.chunks)
+	ix.stats, err = fieldStats(ix.mapping, ix.chunks)
 	if err != nil {
 		_ = ix.Close()
 		return nil, fmt.Errorf("measure the corpus: %w", err)

@@ -1,6 +1,9 @@
 package schedule
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // specChange starts a run when the suite has changed since it was measured last,
 // or was never measured.
@@ -12,6 +15,14 @@ func goldenSetChange(f Facts, d *Decision) { startOnChange(f, d, TriggerGoldenSe
 func startOnChange(f Facts, d *Decision, trigger string) {
 	changed, settled := change(f)
 	if changed == trigger {
+		at, rolledOut := f.settledAt()
+		if !rolledOut {
+			return
+		}
+		if at.After(f.Now) {
+			d.lookAgain(at)
+			return
+		}
 		d.create(f.Suite, f.whatChanged(trigger), Create{Trigger: trigger, TriggeredBy: f.Key.String()})
 	}
 	if changed == trigger || settled {
@@ -20,8 +31,8 @@ func startOnChange(f Facts, d *Decision, trigger string) {
 	}
 }
 
-// change returns the trigger that today's key makes due, or "" and whether the
-// key has had its run.
+// change returns the trigger of the run that today's key is to have, once the
+// targets have settled; or "" and whether the key has had its run.
 func change(f Facts) (trigger string, settled bool) {
 	if !f.Suite.Ready || !f.Key.known() || f.any(willMeasureToday) {
 		return "", false
@@ -37,6 +48,10 @@ func change(f Facts) (trigger string, settled bool) {
 		return "", true
 	case !measured || last.EvaluationDigest != today.EvaluationDigest:
 		return TriggerSpec, false
+	case last.Revision != today.Revision && f.Targets != nil:
+		return TriggerDeploy, false
+	case last.Revision != today.Revision: // the suite has lost its targets
+		return TriggerSpec, false
 	case f.Suite.OnGoldenSetChange:
 		return TriggerGoldenSet, false
 	}
@@ -45,24 +60,30 @@ func change(f Facts) (trigger string, settled bool) {
 
 // willMeasureToday holds for a run that takes the key as it is when it starts.
 func willMeasureToday(r Run) bool {
-	return r.Full && !r.finished() && !r.Canceled && !r.measures()
+	return r.Full && !r.finished() && !r.Canceled && !r.knows()
 }
 
 // lastMeasured returns what the newest run with digests measures. A result
 // whose run is gone counts where it is newer.
 func (f Facts) lastMeasured() (TriggeredKey, bool) {
 	run, found := f.newestMeasuring()
-	if len(f.Status.Results) > 0 {
-		result, began := f.Status.Results[0], run.CreatedAt
-		if run.StartedAt != nil {
-			began = *run.StartedAt
-		}
-		if _, exists := f.run(result.Run); !found || !exists && result.Time.After(began) {
-			return TriggeredKey{EvaluationDigest: result.EvaluationDigest, GoldenSetDigest: result.GoldenSetDigest}, true
-		}
+	began := run.CreatedAt
+	if run.StartedAt != nil {
+		began = *run.StartedAt
+	}
+	i := slices.IndexFunc(f.Status.Results, PastResult.measured)
+	if i < 0 {
+		return run.measured(), found
+	}
+	result := f.Status.Results[i]
+	if _, exists := f.run(result.Run); !found || !exists && result.Time.After(began) {
+		return TriggeredKey{EvaluationDigest: result.EvaluationDigest, GoldenSetDigest: result.GoldenSetDigest, Revision: result.Revision}, true
 	}
 	return run.measured(), found
 }
+
+// measured reports whether the result speaks of one key.
+func (r PastResult) measured() bool { return r.Revision != "" && !overtaken(r.Reason) }
 
 func (f Facts) newestMeasuring() (Run, bool) {
 	return f.newest(func(r Run) bool { return r.Full && r.measures() })
@@ -77,7 +98,9 @@ func (f Facts) startedForToday() bool {
 	switch {
 	case !found:
 		return recorded
-	case !run.measures():
+	case overtaken(run.Reason):
+		return false
+	case !run.knows():
 		// A pass that was broken off leaves a run that the status does not know of.
 		last, _ := f.newestMeasuring()
 		return recorded || run.newerThan(last)

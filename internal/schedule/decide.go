@@ -19,15 +19,22 @@ const (
 	ReasonSlotSkipped = "SlotSkipped"
 	// ReasonReplaced is the reason of a run that a slot canceled.
 	ReasonReplaced = "Replaced"
+	// ReasonSuperseded is the reason of a run whose revision a newer one has followed.
+	ReasonSuperseded = "Superseded"
+	// ReasonRevisionChanged is the reason of a run that a rollout came into.
+	ReasonRevisionChanged = "RevisionChanged"
 	// ReasonQueueFull is the reason of a run that would have been one too many to wait.
 	ReasonQueueFull = "QueueFull"
 )
 
 // Decision is what follows from the facts. Whoever carries it out creates the
-// runs and cancels what they replace first, writes the status values next and
-// publishes the events last: broken off anywhere, the next pass completes it.
+// runs and cancels what they replace and what is superseded first, writes the
+// status values next and publishes the events last: broken off anywhere, the
+// next pass completes it.
 type Decision struct {
 	Create []Create
+	// Cancel are the runs to end besides those that a new one replaces.
+	Cancel []Cancel
 	Events []Event
 
 	// The values that the status has from now on.
@@ -56,6 +63,11 @@ type Create struct {
 	Replaces []string
 }
 
+// Cancel is a run to end, Inconclusive.
+type Cancel struct {
+	Run, Reason string
+}
+
 // Event is something to tell the suite's owner once.
 type Event struct {
 	Type, Reason, Message string
@@ -65,12 +77,13 @@ type Event struct {
 // before it create as pending ones.
 type policy func(Facts, *Decision)
 
-var policies = []policy{runNow, slots, specChange, goldenSetChange, retryError}
+var policies = []policy{runNow, slots, specChange, deploy, goldenSetChange, retryError}
 
 // Decide returns what is due for a suite.
 func Decide(f Facts) Decision {
-	f = clamp(f)
+	f, superseded := prepare(f)
 	d := Decision{
+		Cancel:            superseded,
 		LastScheduleTime:  f.Status.LastScheduleTime,
 		LastMissedTime:    f.Status.LastMissedTime,
 		MissedRuns:        f.Status.MissedRuns,
@@ -78,7 +91,9 @@ func Decide(f Facts) Decision {
 		Counted:           f.Status.Counted,
 		LastTriggered:     f.Status.LastTriggered,
 	}
-	f.Runs = slices.Clone(f.Runs)
+	if f.movedOn(d.LastTriggered) {
+		d.LastTriggered = nil
+	}
 	for _, apply := range policies {
 		created := len(d.Create)
 		apply(f, &d)
@@ -89,6 +104,18 @@ func Decide(f Facts) Decision {
 		}
 	}
 	return d
+}
+
+// prepare makes the facts such that policies can rest on them, on a copy: runs
+// of an older revision count as canceled, and they are returned too.
+func prepare(f Facts) (Facts, []Cancel) {
+	f = clamp(f)
+	f.Runs = slices.Clone(f.Runs)
+	f.Status.Results = slices.Clone(f.Status.Results)
+	if f.Targets == nil {
+		f.fillRevision()
+	}
+	return f, f.supersede()
 }
 
 // maxSkew is how far another operator's clock may be ahead: what it has

@@ -39,8 +39,8 @@ func hourly(change ...func(*Facts)) Facts {
 		Status: Status{
 			LastScheduleTime: ptr(at("11:00:00")),
 			Counted:          &Counted{Schedule: "0 * * * *", Since: at("07:30:00")},
-			LastTriggered:    &TriggeredKey{EvaluationDigest: "e1", GoldenSetDigest: "gA"},
-			Results:          []PastResult{{Run: "past", EvaluationDigest: "e1", GoldenSetDigest: "gA", Verdict: "Passed", Time: at("11:01:00")}},
+			LastTriggered:    &TriggeredKey{EvaluationDigest: "e1", GoldenSetDigest: "gA", Revision: "r"},
+			Results:          []PastResult{{Run: "past", EvaluationDigest: "e1", GoldenSetDigest: "gA", Revision: "r", Verdict: "Passed", Time: at("11:01:00")}},
 		},
 	}
 	for _, c := range change {
@@ -92,7 +92,7 @@ func pendingRun(name string, created time.Time) Run {
 func activeRun(name string, created time.Time, measures Key) Run {
 	r := pendingRun(name, created)
 	r.StartedAt = ptr(created.Add(time.Second))
-	r.EvaluationDigest, r.GoldenSetDigest = measures.EvaluationDigest, measures.GoldenSetDigest
+	r.EvaluationDigest, r.GoldenSetDigest, r.Revision = measures.EvaluationDigest, measures.GoldenSetDigest, measures.Revision
 	return r
 }
 
@@ -468,9 +468,6 @@ func TestRunNow(t *testing.T) {
 func TestChange(t *testing.T) {
 	none := func(f *Facts) { f.Status.Results, f.Status.LastTriggered = nil, nil }
 	forget := func(f *Facts) { f.Status.LastTriggered = nil }
-	triggered := func(k Key) func(*Facts) {
-		return func(f *Facts) { f.Status.LastTriggered = ptr(k.triggered()) }
-	}
 	off := func(f *Facts) { f.Suite.OnGoldenSetChange = false }
 	// change makes a run of a change: what it was started for, and what it measures.
 	change := func(r Run, trigger string, meant Key) Run {

@@ -1,12 +1,16 @@
 package schedule
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // What starts a run.
 const (
 	TriggerManual    = "Manual"
 	TriggerAPI       = "API"
 	TriggerSchedule  = "Schedule"
+	TriggerDeploy    = "Deploy"
 	TriggerGoldenSet = "GoldenSet"
 	TriggerSpec      = "Spec"
 )
@@ -21,6 +25,8 @@ type Facts struct {
 	Suite  Suite
 	Key    Key
 	Status Status
+	// Targets are the workloads whose rollouts start runs; nil for a suite without any.
+	Targets *Targets
 	// Runs are those that the suite owns, in any order.
 	Runs []Run
 }
@@ -45,12 +51,22 @@ type Suite struct {
 	Ready bool
 }
 
+// Targets is how far the rollout of the suite's targets is.
+type Targets struct {
+	// RolledOutAt is since when all of them have rolled out at today's revision;
+	// nil while a rollout goes.
+	RolledOutAt *time.Time
+	// Settle is for how long they have to be rolled out before a change starts a run.
+	Settle time.Duration
+}
+
 // Key is what a verdict holds for.
 type Key struct {
 	EvaluationDigest string
 	// GoldenSetDigest is empty while it is not known.
 	GoldenSetDigest string
-	Revision        string
+	// Revision is constant for a suite without targets, and empty while it is not known.
+	Revision string
 }
 
 // Status is what earlier decisions left behind.
@@ -74,14 +90,14 @@ type Counted struct {
 
 // TriggeredKey is what a change started a run for.
 type TriggeredKey struct {
-	EvaluationDigest, GoldenSetDigest string
+	EvaluationDigest, GoldenSetDigest, Revision string
 }
 
 // PastResult is a verdict that outlives its run.
 type PastResult struct {
-	Run                               string
-	EvaluationDigest, GoldenSetDigest string
-	Verdict                           string
+	Run                                         string
+	EvaluationDigest, GoldenSetDigest, Revision string
+	Verdict, Reason                             string
 	// Time is when the run ended.
 	Time time.Time
 }
@@ -94,12 +110,15 @@ type Run struct {
 	CreatedAt   time.Time
 	// StartedAt and FinishedAt are nil until then.
 	StartedAt, FinishedAt *time.Time
-	// Verdict is empty until the run has finished.
-	Verdict string
+	// Verdict is empty until the run has finished, and so is the Reason of it.
+	Verdict, Reason string
 	// Full says that it asks the default endpoint all cases at the suite's own topK.
 	Full bool
 	// EvaluationDigest and GoldenSetDigest are what it measures; empty until it has started.
 	EvaluationDigest, GoldenSetDigest string
+	// Revision is the one that it measures; empty until it has started, and for one
+	// that started while a rollout went.
+	Revision string
 	// RetryOf is the run that it repeats.
 	RetryOf string
 	// Canceled says that somebody asked it to end.
@@ -108,11 +127,20 @@ type Run struct {
 
 func (r Run) finished() bool { return r.FinishedAt != nil }
 
-// measures reports whether the run got as far as knowing what it measures.
-func (r Run) measures() bool { return r.EvaluationDigest != "" && r.GoldenSetDigest != "" }
+// knows reports whether the run got as far as knowing what it measures.
+func (r Run) knows() bool { return r.EvaluationDigest != "" && r.GoldenSetDigest != "" }
+
+// measures reports whether the run speaks of one key: it knows what it measures,
+// and no rollout came in between.
+func (r Run) measures() bool { return r.knows() && r.Revision != "" && !overtaken(r.Reason) }
+
+// overtaken holds for the reason of a run that a newer revision has put an end to.
+func overtaken(reason string) bool {
+	return reason == ReasonRevisionChanged || reason == ReasonSuperseded
+}
 
 func (r Run) measured() TriggeredKey {
-	return TriggeredKey{EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest}
+	return TriggeredKey{EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Revision: r.Revision}
 }
 
 // began is when the run left the queue: it started, or ended without; nil while it waits.
@@ -140,18 +168,31 @@ func (r Run) newerThan(o Run) bool {
 }
 
 func (k Key) triggered() TriggeredKey {
-	return TriggeredKey{EvaluationDigest: k.EvaluationDigest, GoldenSetDigest: k.GoldenSetDigest}
+	return TriggeredKey{EvaluationDigest: k.EvaluationDigest, GoldenSetDigest: k.GoldenSetDigest, Revision: k.Revision}
 }
 
-func (k Key) known() bool { return k.EvaluationDigest != "" && k.GoldenSetDigest != "" }
+func (k Key) known() bool {
+	return k.EvaluationDigest != "" && k.GoldenSetDigest != "" && k.Revision != ""
+}
 
 // String names the key for people, and for telling what a run was started for.
 func (k Key) String() string {
 	s := "evaluation " + k.EvaluationDigest + ", golden set " + k.GoldenSetDigest
 	if k.Revision != "" {
-		s += ", revision " + k.Revision
+		s += beforeRevision + k.Revision
 	}
 	return s
+}
+
+const beforeRevision = ", revision "
+
+// revisionIn returns the revision in what String gave; "" where there is none.
+func revisionIn(key string) string {
+	i := strings.LastIndex(key, beforeRevision)
+	if i < 0 {
+		return ""
+	}
+	return key[i+len(beforeRevision):]
 }
 
 // run returns the run of a name.

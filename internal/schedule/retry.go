@@ -5,29 +5,38 @@ import "time"
 // RetryDelay is how long after its end a run with verdict Error is tried once more.
 const RetryDelay = 5 * time.Minute
 
-// retryError tries a full run that ended with Error once more. One by hand is
-// left to the hand that started it.
+// retryError tries a full run that ended with Error once more.
 func retryError(f Facts, d *Decision) {
-	if !f.Suite.Ready || f.Suite.Suspend || f.any(func(r Run) bool { return r.Full && !r.finished() }) {
-		return
+	failed, at, found := f.retry()
+	switch {
+	case !found:
+	case at.After(f.Now):
+		d.lookAgain(at)
+	default:
+		what := retryOf(failed)
+		d.create(f.Suite, what, Create{Trigger: failed.Trigger, TriggeredBy: what, RetryOf: failed.Name})
 	}
-	failed, found := f.newest(f.endedForToday())
-	if !found || failed.Verdict != VerdictError || failed.RetryOf != "" || failed.askedFor() {
-		return
+}
+
+func retryOf(failed Run) string { return "retry-of:" + failed.Name }
+
+// retry returns the run that is to be tried once more, and when. One by hand is
+// left to the hand that started it.
+func (f Facts) retry() (failed Run, at time.Time, found bool) {
+	settled, rolledOut := f.settledAt()
+	if !f.Suite.Ready || f.Suite.Suspend || !rolledOut || f.any(func(r Run) bool { return r.Full && !r.finished() }) {
+		return Run{}, time.Time{}, false
 	}
-	what := "retry-of:" + failed.Name
-	if f.wasRetried(failed, RunName(f.Suite.Name, f.Suite.UID, failed.Trigger, what)) {
-		return
+	failed, found = f.newest(f.endedForToday())
+	if !found || failed.Verdict != VerdictError || failed.RetryOf != "" || failed.askedFor() ||
+		f.wasRetried(failed, RunName(f.Suite.Name, f.Suite.UID, failed.Trigger, retryOf(failed))) {
+		return Run{}, time.Time{}, false
 	}
 	ended := *failed.FinishedAt
 	if ended.After(f.Now) {
 		ended = f.Now
 	}
-	if at := ended.Add(RetryDelay); at.After(f.Now) {
-		d.lookAgain(at)
-		return
-	}
-	d.create(f.Suite, what, Create{Trigger: failed.Trigger, TriggeredBy: what, RetryOf: failed.Name})
+	return failed, later(ended.Add(RetryDelay), settled), true
 }
 
 // askedFor holds for a run that somebody started, who sees for himself how it
@@ -42,7 +51,7 @@ func (f Facts) endedForToday() func(Run) bool {
 		if !r.Full || !r.finished() {
 			return false
 		}
-		if r.measures() {
+		if r.knows() {
 			return r.measured() == f.Key.triggered()
 		}
 		return r.Name == newest.Name

@@ -16,15 +16,18 @@ type world struct {
 	suite  Suite
 	key    Key
 	status Status
-	runs   []*Run
+	// targets are nil for a suite without any.
+	targets *Targets
+	runs    []*Run
 
 	// created holds every run that there ever was.
 	created map[string]*Run
 	// createdIn is the epoch in which it was created.
 	createdIn map[string]int
-	// epoch counts the changes of the key; changeRuns the runs that each led to.
-	epoch      int
-	changeRuns map[int]int
+	// epoch counts the changes of the key; changeRuns the runs that each led to,
+	// overtaken those that a rollout came into.
+	epoch                 int
+	changeRuns, overtaken map[int]int
 	// tokens are the run-now tokens that a whole pass has seen.
 	tokens map[string]bool
 	// owed are the slots that had to be started or counted; owedSince is up to when.
@@ -32,6 +35,8 @@ type world struct {
 	owedSince time.Time
 	// skew is how many seconds a second operator's clock may be behind.
 	skew int
+	// superseded are the runs that a newer revision canceled.
+	superseded map[string]bool
 	// disturbed says that a run was canceled or deleted.
 	disturbed bool
 }
@@ -51,9 +56,17 @@ func newWorld(t *rapid.T) *world {
 		created:    map[string]*Run{},
 		createdIn:  map[string]int{},
 		changeRuns: map[int]int{},
+		overtaken:  map[int]int{},
+		superseded: map[string]bool{},
 		tokens:     map[string]bool{},
 		owedSince:  created,
 		skew:       rapid.SampledFrom([]int{0, 90}).Draw(t, "skew"),
+	}
+	if rapid.Bool().Draw(t, "targets") {
+		w.targets = &Targets{Settle: time.Duration(rapid.SampledFrom([]int{0, 15}).Draw(t, "settle")) * time.Second}
+		if rapid.Bool().Draw(t, "rolled out") {
+			w.targets.RolledOutAt = &created
+		}
 	}
 	if rapid.Bool().Draw(t, "deadline") {
 		w.suite.StartingDeadline = ptr(3 * time.Minute)
@@ -64,6 +77,10 @@ func newWorld(t *rapid.T) *world {
 // facts are a snapshot, with times as coarse as the API server keeps them.
 func (w *world) facts() Facts {
 	f := Facts{Now: w.now, Suite: w.suite, Key: w.key, Status: w.status}
+	if w.targets != nil {
+		targets := *w.targets
+		f.Targets = &targets
+	}
 	for _, r := range w.runs {
 		f.Runs = append(f.Runs, *r)
 	}
@@ -94,14 +111,31 @@ func (w *world) carryOut(t *rapid.T, f Facts, d Decision, steps int) {
 			w.cancel(name)
 		}
 	}
+	for _, c := range d.Cancel {
+		if steps--; steps < 0 {
+			return
+		}
+		w.supersede(t, f, c)
+	}
 	if steps--; steps < 0 {
 		return
 	}
 	w.writeStatus(d)
 }
 
+// supersede cancels a run that measures, or was started for, an older revision.
+func (w *world) supersede(t *rapid.T, f Facts, c Cancel) {
+	r := w.find(c.Run)
+	if w.targets == nil || c.Reason != ReasonSuperseded || r.askedFor() || r.Revision == f.Key.Revision {
+		t.Fatalf("%v is superseded by revision %s", *r, f.Key.Revision)
+	}
+	if !r.finished() {
+		r.Canceled, w.superseded[c.Run] = true, true
+	}
+}
+
 func allSteps(d Decision) int {
-	n := 1
+	n := 1 + len(d.Cancel)
 	for _, c := range d.Create {
 		n += 1 + len(c.Replaces)
 	}
@@ -135,15 +169,21 @@ func (w *world) create(t *rapid.T, f Facts, c Create) {
 		if !f.Suite.Replace && f.any(func(r Run) bool { return !r.finished() }) {
 			t.Fatalf("slot %s starts while a run is unfinished", c.TriggeredBy)
 		}
-	case c.Trigger == TriggerSpec || c.Trigger == TriggerGoldenSet:
-		if w.changeRuns[w.epoch]++; w.changeRuns[w.epoch] > 1 {
+	case c.Trigger == TriggerSpec || c.Trigger == TriggerGoldenSet || c.Trigger == TriggerDeploy:
+		if w.changeRuns[w.epoch]++; w.changeRuns[w.epoch] > 1+w.overtaken[w.epoch] {
 			t.Fatalf("one change led to a second run, %v", c)
+		}
+		if w.rolling() || w.targets != nil && f.Now.Before(w.targets.RolledOutAt.Add(w.targets.Settle)) {
+			t.Fatalf("%v starts while a rollout goes or settles: %+v at %s", c, w.targets, f.Now)
 		}
 	}
 	if w.suite.Suspend && c.Trigger != TriggerManual || !w.suite.Ready {
 		t.Fatalf("%v starts while suspended or stalled", c)
 	}
 }
+
+// rolling reports whether a rollout goes.
+func (w *world) rolling() bool { return w.targets != nil && w.targets.RolledOutAt == nil }
 
 func (w *world) cancel(name string) {
 	if r := w.find(name); r != nil && !r.finished() {
@@ -163,6 +203,16 @@ func (w *world) writeStatus(d Decision) {
 func (w *world) pass(t *rapid.T) {
 	f := w.facts()
 	d := Decide(f)
+	// What is started here was in sight before.
+	if next, found := Next(f); !found {
+		for _, c := range d.Create {
+			if c.Trigger != TriggerSchedule {
+				t.Fatalf("%v comes out of the blue", c)
+			}
+		}
+	} else if next.Run == "" && !next.At.After(w.now) && !w.rolling() && len(d.Create) == 0 {
+		t.Fatalf("%+v is due, and nothing starts", next)
+	}
 	w.carryOut(t, f, d, allSteps(d))
 
 	if w.suite.RunNow != "" && w.suite.Ready {
@@ -224,12 +274,21 @@ func (w *world) step(verdict string) bool {
 		if r.StartedAt != nil || r.Canceled {
 			r.FinishedAt = &now
 			r.Verdict = verdict
-			if r.Canceled {
-				r.Verdict = "Inconclusive"
+			switch {
+			case w.superseded[r.Name]:
+				r.Verdict, r.Reason = "Inconclusive", ReasonSuperseded
+			case r.Canceled:
+				r.Verdict, r.Reason = "Inconclusive", "Canceled"
+			case w.targets != nil && (w.rolling() || r.Revision != w.key.Revision):
+				r.Verdict, r.Reason = "Inconclusive", ReasonRevisionChanged
 			}
-			if r.Full && r.measures() {
+			if e, was := w.createdIn[r.Name]; was && overtaken(r.Reason) {
+				w.overtaken[e]++
+			}
+			if r.Full && r.knows() {
 				w.status.Results = slices.Insert(slices.Clone(w.status.Results), 0, PastResult{
-					Run: r.Name, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Verdict: r.Verdict, Time: now,
+					Run: r.Name, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Revision: r.Revision,
+					Verdict: r.Verdict, Reason: r.Reason, Time: now,
 				})
 			}
 			return true
@@ -241,6 +300,9 @@ func (w *world) step(verdict string) bool {
 	r := waiting[0]
 	r.StartedAt = &now
 	r.EvaluationDigest, r.GoldenSetDigest = w.key.EvaluationDigest, w.key.GoldenSetDigest
+	if !w.rolling() {
+		r.Revision = w.key.Revision
+	}
 	return true
 }
 
@@ -258,10 +320,20 @@ func (w *world) changeKey(k Key) {
 	}
 }
 
+// rollOut finishes the rollout that goes.
+func (w *world) rollOut() {
+	if w.rolling() {
+		w.targets.RolledOutAt = ptr(w.now.Truncate(time.Second))
+	}
+}
+
 // settle lets everything come to rest, and checks that nothing was lost.
 func (w *world) settle(t *rapid.T) {
 	w.setSuspend(t, false)
 	w.suite.Ready = true
+	w.rollOut()
+	w.pass(t)
+	w.advance(time.Minute)
 	for range 100 {
 		w.pass(t)
 		if !w.step("Passed") {
@@ -284,7 +356,7 @@ func (w *world) settle(t *rapid.T) {
 		return
 	}
 	for _, r := range w.created {
-		if r.Full && r.measures() && r.measured() == w.key.triggered() {
+		if r.Full && r.measures() && !w.superseded[r.Name] && r.measured() == w.key.triggered() {
 			return
 		}
 	}
@@ -346,8 +418,20 @@ func TestEachKeyAndSlotRunsOnceWhateverHappens(t *testing.T) {
 				token++
 				w.suite.RunNow = fmt.Sprint(token)
 			},
-			"suspend": func(t *rapid.T) { w.setSuspend(t, rapid.Bool().Draw(t, "suspend")) },
-			"ready":   func(t *rapid.T) { w.suite.Ready = rapid.IntRange(0, 3).Draw(t, "ready") > 0 },
+			"deploy": func(t *rapid.T) {
+				if w.targets == nil {
+					return
+				}
+				k := w.key
+				k.Revision = rapid.SampledFrom([]string{"r", "r1", "r2"}).Draw(t, "revision")
+				if k != w.key || rapid.IntRange(0, 3).Draw(t, "scaled to zero") == 0 {
+					w.targets.RolledOutAt = nil
+				}
+				w.changeKey(k)
+			},
+			"rolled out": func(*rapid.T) { w.rollOut() },
+			"suspend":    func(t *rapid.T) { w.setSuspend(t, rapid.Bool().Draw(t, "suspend")) },
+			"ready":      func(t *rapid.T) { w.suite.Ready = rapid.IntRange(0, 3).Draw(t, "ready") > 0 },
 			"by hand": func(t *rapid.T) {
 				byHand++
 				r := &Run{

@@ -1,11 +1,9 @@
 package score
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,47 +19,163 @@ const (
 	MAP        = "map"
 	MRR        = "mrr"
 	RPrecision = "r_precision"
-	// ErrorRate and LatencyP95 come from Summarize and are no column of a case.
-	ErrorRate  = "error_rate"
-	LatencyP95 = "retrieval_latency_p95_seconds"
+
+	// BLEU is of the answer stage.
+	BLEU = "bleu"
+
+	// The judge's.
+	Accuracy           = "accuracy"
+	HallucinationRate  = "hallucination_rate"
+	ContextRelevance   = "context_relevance"
+	AbstentionAccuracy = "abstention_accuracy"
+	AbstentionRate     = "abstention_rate"
+
+	// These come from Summarize and are no column of a case.
+	ErrorRate        = "error_rate"
+	LatencyP95       = "retrieval_latency_p95_seconds"
+	AnswerLatencyP95 = "answer_latency_p95_seconds"
 )
 
-var errUnknownMetric = errors.New("unknown metric: use hit_rate@k, precision@k, recall@k, f1@k, f2@k (any beta), ndcg@k, map@k or mrr@k with a number for k, or mrr, r_precision, error_rate, retrieval_latency_p95_seconds")
+// Stage is what a run asks of a case, one after another.
+type Stage string
+
+// The stages of a run, in their order.
+const (
+	RetrievalStage Stage = "retrieval"
+	AnswerStage    Stage = "answer"
+	JudgeStage     Stage = "judge"
+)
+
+// Metric is one column of the values that a case gets, or what Summarize gives
+// beside them.
+type Metric struct {
+	// Name as users see it: hit_rate@5, f0.5@3, mrr, accuracy.
+	Name string
+	// Family is the name without cut-off and beta: hit_rate, f_beta, f1, mrr.
+	Family string
+	// K is the cut-off; 0 where the name has none.
+	K int
+	// Beta of f_beta, else empty.
+	Beta string
+	// Binary is true where a case's value is 0 or 1 only.
+	Binary bool
+	// Stage that the values come from; empty for error_rate, which is of them all.
+	Stage Stage
+	// Tokenizer of the column bleu, else empty.
+	Tokenizer Tokenizer
+}
+
+// LowerIsBetter says whether a rise is a worsening.
+func (m Metric) LowerIsBetter() bool { return families[m.Family].lower }
+
+// Range gives the lowest and the highest value that the metric can have.
+func (m Metric) Range() (low, high float64) {
+	switch m.Family {
+	case ContextRelevance:
+		return 1, 5
+	case LatencyP95, AnswerLatencyP95:
+		return 0, math.Inf(1)
+	}
+	return 0, 1
+}
+
+// family is what the metrics of one family have in common.
+type family struct {
+	stage Stage
+	// binary is true where a case's value is 0 or 1 only.
+	binary bool
+	// lower is true where less is better.
+	lower bool
+	// beside is true of what is no column: it speaks for itself however few of
+	// the cases got a result.
+	beside bool
+	cut    cutOff
+}
+
+// cutOff says whether a metric's name has one.
+type cutOff int
+
+const (
+	cutNever cutOff = iota
+	cutAlways
+	cutMaybe
+)
+
+var families = map[string]family{
+	HitRate:    {stage: RetrievalStage, cut: cutAlways, binary: true},
+	Precision:  {stage: RetrievalStage, cut: cutAlways},
+	Recall:     {stage: RetrievalStage, cut: cutAlways},
+	F1:         {stage: RetrievalStage, cut: cutAlways},
+	FBeta:      {stage: RetrievalStage, cut: cutAlways},
+	NDCG:       {stage: RetrievalStage, cut: cutAlways},
+	MAP:        {stage: RetrievalStage, cut: cutAlways},
+	MRR:        {stage: RetrievalStage, cut: cutMaybe},
+	RPrecision: {stage: RetrievalStage},
+
+	BLEU: {stage: AnswerStage},
+
+	Accuracy:           {stage: JudgeStage, binary: true},
+	HallucinationRate:  {stage: JudgeStage, binary: true, lower: true},
+	ContextRelevance:   {stage: JudgeStage},
+	AbstentionAccuracy: {stage: JudgeStage, binary: true},
+	AbstentionRate:     {stage: JudgeStage, binary: true, lower: true},
+
+	ErrorRate:        {beside: true, binary: true, lower: true},
+	LatencyP95:       {beside: true, stage: RetrievalStage, lower: true},
+	AnswerLatencyP95: {beside: true, stage: AnswerStage, lower: true},
+}
+
+// metric makes one of a family without a cut-off.
+func metric(name string) Metric {
+	f := families[name]
+	return Metric{Name: name, Family: name, Binary: f.binary, Stage: f.stage}
+}
+
+// metricAt makes one of a family with a cut-off.
+func metricAt(name string, k int) Metric {
+	m := metric(name)
+	m.Name, m.K = atCut(name, k), k
+	return m
+}
+
+// fBetaAt makes an F-beta.
+func fBetaAt(beta string, k int) Metric {
+	m := metric(FBeta)
+	m.Name, m.K, m.Beta = atCut("f"+beta, k), k, beta
+	return m
+}
+
+func atCut(name string, k int) string { return name + "@" + strconv.Itoa(k) }
+
+var errUnknownMetric = errors.New("unknown metric: use hit_rate@k, precision@k, recall@k, f1@k, f2@k (any beta), ndcg@k, map@k or mrr@k with a number for k, or " +
+	"mrr, r_precision, bleu, accuracy, hallucination_rate, context_relevance, abstention_accuracy, abstention_rate, error_rate, retrieval_latency_p95_seconds, answer_latency_p95_seconds")
 
 // ParseMetric takes a metric's name apart. Only the canonical spelling is
 // known: no leading zeros, and a beta in its shortest form.
 func ParseMetric(name string) (Metric, error) {
 	family, cut, hasCut := strings.Cut(name, "@")
-	m := Metric{Name: name, Family: family}
-	switch {
-	case !hasCut && (name == MRR || name == RPrecision || name == LatencyP95):
-		return m, nil
-	case !hasCut && name == ErrorRate:
-		m.Binary = true
-		return m, nil
-	case !hasCut:
-		return Metric{}, fmt.Errorf("read metric name %q: %w", name, errUnknownMetric)
+	f, known := families[family]
+	if !hasCut {
+		if !known || f.cut == cutAlways {
+			return Metric{}, fmt.Errorf("read metric name %q: %w", name, errUnknownMetric)
+		}
+		return metric(name), nil
 	}
 	k, err := strconv.Atoi(cut)
 	if err != nil || k < 1 || strconv.Itoa(k) != cut {
 		return Metric{}, fmt.Errorf("read metric name %q: the cut-off %q is no whole number from 1: write it like hit_rate@5", name, cut)
 	}
-	m.K = k
-	switch family {
-	case HitRate:
-		m.Binary = true
-	case Precision, Recall, F1, NDCG, MAP, MRR:
-	default:
-		beta, ok := strings.CutPrefix(family, "f")
-		if !ok {
-			return Metric{}, fmt.Errorf("read metric name %q: %w", name, errUnknownMetric)
-		}
-		if err := checkBeta(beta); err != nil {
-			return Metric{}, fmt.Errorf("read metric name %q: %w; %w", name, err, errUnknownMetric)
-		}
-		m.Family, m.Beta = FBeta, beta
+	if known && f.cut != cutNever && family != FBeta {
+		return metricAt(family, k), nil
 	}
-	return m, nil
+	beta, isF := strings.CutPrefix(family, "f")
+	if !isF || known {
+		return Metric{}, fmt.Errorf("read metric name %q: %w", name, errUnknownMetric)
+	}
+	if err := checkBeta(beta); err != nil {
+		return Metric{}, fmt.Errorf("read metric name %q: %w; %w", name, err, errUnknownMetric)
+	}
+	return fBetaAt(beta, k), nil
 }
 
 // checkBeta checks the weight of an F-beta, which is above 0 and in its shortest
@@ -76,108 +190,3 @@ func checkBeta(s string) error {
 	}
 	return nil
 }
-
-// columns lists the metrics of a spec in their stable order: for each cut-off
-// the families, then those over the whole list.
-func columns(spec Spec) ([]Metric, error) {
-	if spec.TopK < 1 {
-		return nil, fmt.Errorf("plan metrics: topK is %d: it must be at least 1", spec.TopK)
-	}
-	w := wanted{full: map[int]bool{}, named: map[string]bool{}}
-	for _, k := range spec.K {
-		if k < 1 || k > spec.TopK {
-			return nil, fmt.Errorf("plan metrics: cut-off %d is not from 1 to topK, which is %d: results beyond topK are never seen", k, spec.TopK)
-		}
-		w.full[k] = true
-		w.cut(k)
-	}
-	for _, beta := range spec.Betas {
-		if err := checkBeta(beta); err != nil {
-			return nil, fmt.Errorf("plan metrics: %w", err)
-		}
-		if beta == "1" {
-			return nil, errors.New(`plan metrics: beta "1" is F1, which is always computed: leave it out`)
-		}
-		w.beta(beta)
-	}
-	w.fullBetas = slices.Clone(w.betas)
-	if spec.PrimaryK < 0 {
-		return nil, fmt.Errorf("plan metrics: primaryK is %d: it must be at least 1", spec.PrimaryK)
-	}
-	if spec.PrimaryK > 0 && spec.PrimaryK <= spec.TopK {
-		w.cut(spec.PrimaryK)
-		w.named[atCut(HitRate, spec.PrimaryK)] = true
-	}
-	for _, name := range spec.Named {
-		m, err := ParseMetric(name)
-		if err != nil {
-			return nil, fmt.Errorf("plan metrics: %w", err)
-		}
-		if m.K > spec.TopK {
-			continue
-		}
-		w.named[name] = true
-		if m.K > 0 {
-			w.cut(m.K)
-		}
-		if m.Beta != "" {
-			w.beta(m.Beta)
-		}
-	}
-	return w.list(), nil
-}
-
-// wanted collects what a spec asks for.
-type wanted struct {
-	cuts             []int
-	full             map[int]bool
-	betas, fullBetas []string
-	named            map[string]bool
-}
-
-func (w *wanted) cut(k int) {
-	if !slices.Contains(w.cuts, k) {
-		w.cuts = append(w.cuts, k)
-	}
-}
-
-func (w *wanted) beta(b string) {
-	if !slices.Contains(w.betas, b) {
-		w.betas = append(w.betas, b)
-	}
-}
-
-func (w *wanted) list() []Metric {
-	slices.Sort(w.cuts)
-	slices.SortFunc(w.betas, func(a, b string) int {
-		x, _ := strconv.ParseFloat(a, 64)
-		y, _ := strconv.ParseFloat(b, 64)
-		return cmp.Compare(x, y)
-	})
-	var out []Metric
-	add := func(m Metric, always bool) {
-		if always || w.named[m.Name] {
-			out = append(out, m)
-		}
-	}
-	for _, k := range w.cuts {
-		full := w.full[k]
-		for _, family := range []string{HitRate, Precision, Recall, F1} {
-			add(Metric{Name: atCut(family, k), Family: family, K: k, Binary: family == HitRate}, full)
-		}
-		for _, b := range w.betas {
-			add(Metric{Name: atCut("f"+b, k), Family: FBeta, K: k, Beta: b}, full && slices.Contains(w.fullBetas, b))
-		}
-		for _, family := range []string{NDCG, MAP} {
-			add(Metric{Name: atCut(family, k), Family: family, K: k}, full)
-		}
-	}
-	add(Metric{Name: MRR, Family: MRR}, true)
-	for _, k := range w.cuts {
-		add(Metric{Name: atCut(MRR, k), Family: MRR, K: k}, false)
-	}
-	add(Metric{Name: RPrecision, Family: RPrecision}, true)
-	return out
-}
-
-func atCut(family string, k int) string { return family + "@" + strconv.Itoa(k) }

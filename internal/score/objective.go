@@ -17,6 +17,16 @@ type Objective struct {
 	Tag string
 	// Min and Max are decimal strings; empty for no bound.
 	Min, Max string
+	// MaxDrop is how much worse than the baseline it may be, a decimal string;
+	// empty for no bound. It is decided elsewhere: see Facts.Relative.
+	MaxDrop string
+}
+
+// RelativeResult is how a bound on a drop came out.
+type RelativeResult struct {
+	ObjectiveResult
+	// Reason is given where the outcome is open.
+	Reason string
 }
 
 // ObjectiveOutcome says how one bound came out.
@@ -43,11 +53,14 @@ type ObjectiveResult struct {
 	Message string
 }
 
-// judged is a bound's result with what the verdict needs beside it.
-type judged struct {
+// boundResult is a bound's result with what the verdict needs beside it.
+type boundResult struct {
 	ObjectiveResult
 	// reason why the outcome is open.
 	reason string
+	// short is the stage that gave too few results to decide; empty where that is
+	// not the reason.
+	short Stage
 }
 
 // bound is one side of an objective.
@@ -69,19 +82,60 @@ func (o Objective) bounds() []bound {
 	return out
 }
 
-// judge decides every bound of the facts' objectives.
-func (f Facts) judge() []judged {
-	var out []judged
+// bounds decides every bound of the facts' objectives.
+func (f Facts) bounds() []boundResult {
+	var out []boundResult
+	drops := 0
 	for _, o := range f.Objectives {
 		for _, b := range o.bounds() {
-			out = append(out, f.judgeBound(o, b))
+			out = append(out, f.decideBound(o, b))
+		}
+		if o.MaxDrop != "" {
+			out = append(out, f.drop(o, drops))
+			drops++
 		}
 	}
 	return out
 }
 
-func (f Facts) judgeBound(o Objective, b bound) judged {
-	r := judged{ObjectiveResult: ObjectiveResult{Metric: o.Metric, Tag: o.Tag, Bound: b.side + " " + b.text, Outcome: OutcomeInconclusive}}
+// drop is how the bound on a drop came out that is the i-th of the objectives'.
+func (f Facts) drop(o Objective, i int) boundResult {
+	if i < len(f.Relative) {
+		return boundResult{ObjectiveResult: f.Relative[i].ObjectiveResult, reason: f.Relative[i].Reason}
+	}
+	return boundResult{reason: ReasonNotCompared, ObjectiveResult: ObjectiveResult{
+		Metric: o.Metric, Tag: o.Tag, Bound: "maxDrop " + o.MaxDrop, Outcome: OutcomeInconclusive,
+		Message: o.name() + " cannot be decided: the run was compared with no other",
+	}}
+}
+
+// Open says what keeps a metric's bounds from being decided, whatever its value
+// is; an empty reason: nothing does.
+func (f Facts) Open(metric, tag string) (reason, message string) {
+	o := Objective{Metric: metric, Tag: tag}
+	reason, _, message = f.open(o)
+	return reason, message
+}
+
+// open is Open, with the stage that gave too few results, where that is it.
+func (f Facts) open(o Objective) (reason string, short Stage, message string) {
+	if why := f.leftOut(o); why != "" {
+		return ReasonMetricAbsent, "", o.name() + " has no value: " + why
+	}
+	if f.Stale != "" && o.family().stage == RetrievalStage && !o.family().beside {
+		return ReasonLabelsStale, "", o.name() + " cannot be decided: " + f.Stale
+	}
+	if f.Untrusted != "" && o.family().stage == JudgeStage {
+		return ReasonJudgeUntrusted, "", o.name() + " cannot be decided: " + f.Untrusted
+	}
+	if stage, why := f.shortCoverage(o); stage != "" {
+		return ReasonCoverageTooLow, stage, o.name() + " cannot be decided: " + why
+	}
+	return "", "", ""
+}
+
+func (f Facts) decideBound(o Objective, b bound) boundResult {
+	r := boundResult{ObjectiveResult: ObjectiveResult{Metric: o.Metric, Tag: o.Tag, Bound: b.side + " " + b.text, Outcome: OutcomeInconclusive}}
 	limit, err := strconv.ParseFloat(b.text, 64)
 	if err != nil || math.IsNaN(limit) {
 		r.reason = ReasonInvalidBound
@@ -92,12 +146,12 @@ func (f Facts) judgeBound(o Objective, b bound) judged {
 	if measured {
 		r.Value = &mean.Value
 	}
-	if why, short := f.shortCoverage(o); short {
-		r.reason, r.Message = ReasonCoverageTooLow, o.name()+" cannot be decided: "+why
+	if r.reason, r.short, r.Message = f.open(o); r.reason != "" {
 		return r
 	}
 	if !measured {
-		r.reason, r.Message = ReasonMetricAbsent, o.name()+" has no value: "+f.absence(o)
+		stage, why := f.absence(o)
+		r.reason, r.short, r.Message = ReasonMetricAbsent, stage, o.name()+" has no value: "+why
 		return r
 	}
 	said := fmt.Sprintf("%s is %s (%s)", o.name(), formatAgainst(mean.Value, limit), f.behind(o, mean))
@@ -117,51 +171,64 @@ func (o Objective) name() string {
 	return fmt.Sprintf("%s of tag %s", o.Metric, o.Tag)
 }
 
-// asksCoverage says whether the metric means something only where most cases
-// were scored. Failures and latencies speak for themselves.
-func (o Objective) asksCoverage() bool {
-	return o.Metric != ErrorRate && o.Metric != LatencyP95
+// family of the metric; the zero one where the name is no metric's.
+func (o Objective) family() family {
+	m, err := ParseMetric(o.Metric)
+	if err != nil {
+		return family{}
+	}
+	return families[m.Family]
 }
 
-// shortCoverage says whether too few of the cases of the objective's tag were
-// scored, and how few.
-func (f Facts) shortCoverage(o Objective) (string, bool) {
-	c := f.Summary.Retrieval[o.Tag]
-	ratio, due := c.Ratio()
-	if !o.asksCoverage() || !due || ratio >= f.MinCoverage-tolerance {
-		return "", false
+// asksCoverage lists the stages whose coverage an objective asks for. The judge
+// grades only what was answered, so its metrics rest on both. Failures and
+// latencies speak for themselves.
+func (o Objective) asksCoverage() []Stage {
+	switch f := o.family(); {
+	case f.beside || f.stage == "":
+		return nil
+	case f.stage == JudgeStage:
+		return []Stage{AnswerStage, JudgeStage}
+	default:
+		return []Stage{f.stage}
 	}
-	return fmt.Sprintf("%d of %s due got a result, coverage %s is below minCoverage %s",
-		c.Scored, cases(c.Due), formatAgainst(ratio, f.MinCoverage), strconv.FormatFloat(f.MinCoverage, 'f', -1, 64)), true
+}
+
+// shortCoverage gives the stage, if there is one, that gave results for too few
+// of the cases of the objective's tag, and says how few.
+func (f Facts) shortCoverage(o Objective) (Stage, string) {
+	for _, stage := range o.asksCoverage() {
+		c := f.Summary.Coverage(stage, o.Tag)
+		ratio, due := c.Ratio()
+		if !due || ratio >= f.MinCoverage-tolerance {
+			continue
+		}
+		return stage, fmt.Sprintf("%d of %s due got %s, coverage %s is below minCoverage %s",
+			c.Scored, cases(c.Due), stage.gives(), formatAgainst(ratio, f.MinCoverage), strconv.FormatFloat(f.MinCoverage, 'f', -1, 64))
+	}
+	return "", ""
+}
+
+// gives is what a case gets of a stage, for people.
+func (s Stage) gives() string {
+	switch s {
+	case AnswerStage:
+		return "an answer"
+	case JudgeStage:
+		return "a verdict"
+	}
+	return "a result"
 }
 
 // behind says how many cases a value rests on.
 func (f Facts) behind(o Objective, m Mean) string {
-	switch o.Metric {
-	case ErrorRate:
+	switch family := o.family(); {
+	case o.Metric == ErrorRate:
 		return fmt.Sprintf("%d of %s failed", int(math.Round(m.Value*float64(m.Count))), cases(m.Count))
-	case LatencyP95:
+	case family.beside || family.stage != RetrievalStage:
 		return "over " + cases(m.Count)
 	}
 	return fmt.Sprintf("%d of %s scored", m.Count, cases(f.Summary.Retrieval[o.Tag].Due))
-}
-
-// absence says why a metric has no value, and what to do.
-func (f Facts) absence(o Objective) string {
-	coverage := f.Summary.Retrieval[o.Tag]
-	switch {
-	case o.Tag != "" && f.Summary.Cases[o.Tag] == 0:
-		return fmt.Sprintf("no case carries the tag %s: add it to cases of the golden set, or change the objective", o.Tag)
-	case f.Summary.Cases[o.Tag] == 0:
-		return "the run has no cases"
-	case o.Metric == LatencyP95:
-		return "no call was answered or timed out"
-	case coverage.Due == 0:
-		return "no case is answerable and has a relevant id: add relevant ids to cases of the golden set"
-	case coverage.Scored == 0:
-		return fmt.Sprintf("none of %s due got a result", cases(coverage.Due))
-	}
-	return "the run does not compute it: its cut-off is above the run's topK"
 }
 
 func cases(n int) string {

@@ -1,5 +1,10 @@
-// Package score computes retrieval metrics, their means and intervals, and the
-// verdict over them. It is pure: no clock, no I/O.
+// Package score computes the metrics of a run's three stages, their means and
+// intervals, and the verdict over them. It is pure: no clock, no I/O.
+//
+// A Scorer plans the columns of a run and fills one row of values a case: Score
+// those of retrieval, ScoreAnswer BLEU, ScoreVerdict and ScoreRelevance those of
+// the judge. A value that a case does not have is NaN, and no mean counts it.
+// Summarize averages the rows, Decide weighs the means against the objectives.
 package score
 
 // Unit is what counts as one result.
@@ -47,24 +52,26 @@ type Spec struct {
 	Betas []string
 	// Unit is what counts as one result; empty is Chunk.
 	Unit Unit
-	// Named are metrics that objectives name; those that K and Betas do not
-	// already give are computed too, each as one column. One above TopK is left
-	// out.
+	// Named are metrics that objectives name; those of retrieval that K and Betas
+	// do not already give are computed too, each as one column. One above TopK is
+	// left out.
 	Named []string
+	// Answer adds the column of the answer stage, bleu.
+	Answer bool
+	// Judge adds those of the judge: accuracy and the rates of hallucination and
+	// abstention. It needs Answer.
+	Judge bool
+	// Relevance adds context_relevance. It needs Judge.
+	Relevance bool
+	// Tokenizer of bleu; empty is Whitespace.
+	Tokenizer Tokenizer
 }
 
-// Metric is one column of the values that a case gets.
-type Metric struct {
-	// Name as users see it: hit_rate@5, f0.5@3, mrr, r_precision.
-	Name string
-	// Family is the name without cut-off and beta: hit_rate, f_beta, f1, mrr.
-	Family string
-	// K is the cut-off; 0 where the name has none.
-	K int
-	// Beta of f_beta, else empty.
-	Beta string
-	// Binary is true where a case's value is 0 or 1 only.
-	Binary bool
+func (s Spec) tokenizer() Tokenizer {
+	if s.Tokenizer == "" {
+		return Whitespace
+	}
+	return s.Tokenizer
 }
 
 // Verdict is the outcome of a run.

@@ -14,9 +14,13 @@ import (
 // worker a Clone.
 type Scorer struct {
 	metrics []Metric
+	// columns are those of retrieval, with which metrics begins.
 	columns []column
-	topK    int
-	unit    Unit
+	// place of the columns behind them, by family.
+	place     map[string]int
+	tokenizer Tokenizer
+	topK      int
+	unit      Unit
 	// cuts are the cut-offs in use, ascending.
 	cuts []int
 	// discount of nDCG by position, from 0.
@@ -70,7 +74,7 @@ func NewScorer(spec Spec) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scorer{metrics: metrics, topK: spec.TopK, unit: spec.Unit}
+	s := &Scorer{metrics: metrics, place: map[string]int{}, tokenizer: spec.tokenizer(), topK: spec.TopK, unit: spec.Unit}
 	switch s.unit {
 	case Chunk, Document:
 	case "":
@@ -85,7 +89,11 @@ func NewScorer(spec Spec) (*Scorer, error) {
 	}
 	slices.Sort(s.cuts)
 	s.cuts = slices.Compact(s.cuts)
-	for _, m := range metrics {
+	for i, m := range metrics {
+		if m.Stage != RetrievalStage {
+			s.place[m.Family] = i
+			continue
+		}
 		c := column{family: m.Family, k: m.K}
 		if m.K > 0 {
 			c.cut, _ = slices.BinarySearch(s.cuts, m.K)
@@ -132,14 +140,22 @@ func (s *Scorer) Unit() Unit { return s.unit }
 // until the next Score.
 func (s *Scorer) Ranked() []Ranked { return s.ranked }
 
-// Score computes every metric of one case: values, which must be as long as
-// Metrics, gets one number from 0 to 1 for each, and rank is the position of the
+// NewValues makes a row of values, as long as Metrics, in which no column has one.
+func (s *Scorer) NewValues() []float64 {
+	values := make([]float64, len(s.metrics))
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	return values
+}
+
+// Score computes the retrieval metrics of one case: each gets a number from 0 to
+// 1 in values, which must be as long as Metrics, and rank is the position of the
 // first relevant result, 0 where there is none. Ids are compared after Unicode
 // NFC. Only an id that has to be kept and is not in that form costs an
 // allocation: a relevant one, or a document's.
 //
-// Without a relevant id nothing can be found: every value is then 0, and the
-// caller must keep the case out of the means.
+// Without a relevant id there is nothing to find, and no metric has a value.
 func (s *Scorer) Score(relevant []Relevant, retrieved []Item, values []float64) (rank int) {
 	s.learn(relevant)
 	rank, hitsAtR := s.walk(retrieved)
@@ -149,6 +165,7 @@ func (s *Scorer) Score(relevant []Relevant, retrieved []Item, values []float64) 
 	for i, c := range s.columns {
 		values[i] = 0
 		if n == 0 {
+			values[i] = math.NaN()
 			continue
 		}
 		switch c.family {

@@ -44,6 +44,21 @@ func TestColumnsAreInNaturalOrder(t *testing.T) {
 			[]string{"map@3", "mrr", "r_precision"},
 		},
 		{
+			"an answer and a judge add theirs behind those of retrieval",
+			Spec{TopK: 3, Answer: true, Judge: true, Named: []string{"accuracy", "bleu", "context_relevance", "answer_latency_p95_seconds"}},
+			[]string{"mrr", "r_precision", "bleu", "accuracy", "hallucination_rate", "abstention_accuracy", "abstention_rate"},
+		},
+		{
+			"and a judge of contexts one more",
+			Spec{TopK: 3, Answer: true, Judge: true, Relevance: true},
+			[]string{"mrr", "r_precision", "bleu", "accuracy", "hallucination_rate", "context_relevance", "abstention_accuracy", "abstention_rate"},
+		},
+		{
+			"an objective's name brings no stage with it",
+			Spec{TopK: 3, Named: []string{"accuracy", "bleu"}},
+			[]string{"mrr", "r_precision"},
+		},
+		{
 			"the headline hit rate is computed even if k lacks it",
 			Spec{TopK: 10, PrimaryK: 5},
 			[]string{"hit_rate@5", "mrr", "r_precision"},
@@ -59,8 +74,8 @@ func TestColumnsAreInNaturalOrder(t *testing.T) {
 			for _, m := range s.Metrics() {
 				got = append(got, m.Name)
 				parsed, err := ParseMetric(m.Name)
-				if m.Family == F1 {
-					parsed.Family = F1
+				if m.Family == BLEU {
+					parsed.Tokenizer = Whitespace
 				}
 				if diff := cmp.Diff(m, parsed); diff != "" || err != nil {
 					t.Errorf("ParseMetric(%q) differs from the column: %v\n%s", m.Name, err, diff)
@@ -75,14 +90,21 @@ func TestColumnsAreInNaturalOrder(t *testing.T) {
 
 func TestParseMetric(t *testing.T) {
 	tests := map[string]Metric{
-		"hit_rate@5":                    {Name: "hit_rate@5", Family: HitRate, K: 5, Binary: true},
-		"f1@3":                          {Name: "f1@3", Family: F1, K: 3},
-		"f0.5@3":                        {Name: "f0.5@3", Family: FBeta, K: 3, Beta: "0.5"},
-		"f11@3":                         {Name: "f11@3", Family: FBeta, K: 3, Beta: "11"},
-		"mrr":                           {Name: "mrr", Family: MRR},
-		"mrr@3":                         {Name: "mrr@3", Family: MRR, K: 3},
+		"hit_rate@5":                    {Name: "hit_rate@5", Family: HitRate, K: 5, Binary: true, Stage: RetrievalStage},
+		"f1@3":                          {Name: "f1@3", Family: F1, K: 3, Stage: RetrievalStage},
+		"f0.5@3":                        {Name: "f0.5@3", Family: FBeta, K: 3, Beta: "0.5", Stage: RetrievalStage},
+		"f11@3":                         {Name: "f11@3", Family: FBeta, K: 3, Beta: "11", Stage: RetrievalStage},
+		"mrr":                           {Name: "mrr", Family: MRR, Stage: RetrievalStage},
+		"mrr@3":                         {Name: "mrr@3", Family: MRR, K: 3, Stage: RetrievalStage},
+		"bleu":                          {Name: "bleu", Family: BLEU, Stage: AnswerStage},
+		"accuracy":                      {Name: "accuracy", Family: Accuracy, Binary: true, Stage: JudgeStage},
+		"hallucination_rate":            {Name: "hallucination_rate", Family: HallucinationRate, Binary: true, Stage: JudgeStage},
+		"context_relevance":             {Name: "context_relevance", Family: ContextRelevance, Stage: JudgeStage},
+		"abstention_accuracy":           {Name: "abstention_accuracy", Family: AbstentionAccuracy, Binary: true, Stage: JudgeStage},
+		"abstention_rate":               {Name: "abstention_rate", Family: AbstentionRate, Binary: true, Stage: JudgeStage},
 		"error_rate":                    {Name: "error_rate", Family: ErrorRate, Binary: true},
-		"retrieval_latency_p95_seconds": {Name: "retrieval_latency_p95_seconds", Family: LatencyP95},
+		"retrieval_latency_p95_seconds": {Name: "retrieval_latency_p95_seconds", Family: LatencyP95, Stage: RetrievalStage},
+		"answer_latency_p95_seconds":    {Name: "answer_latency_p95_seconds", Family: AnswerLatencyP95, Stage: AnswerStage},
 	}
 	for name, want := range tests {
 		got, err := ParseMetric(name)
@@ -96,7 +118,7 @@ func TestParseMetric(t *testing.T) {
 	for _, name := range []string{
 		"", "@", "@5", "hit_rate", "hit_rate@", "hit_rate@0", "hit_rate@-1", "hit_rate@+5", "hit_rate@05", "hit_rate@5.0", "hit_rate@5@5", "Hit_Rate@5",
 		"hit_rate @5", "r_precision@5", "error_rate@5", "f@5", "f0@5", "f-1@5", "f1.0@5", "f.5@5", "f1e3@5", "fNaN@5", "fInf@5", "f1e300@5",
-		"accuracy", "bleu", "recall@99999999999999999999",
+		"bleu@4", "accuracy@1", "answer_latency_p95_seconds@5", "f_beta", "f_beta@5", "faithfulness", "recall@99999999999999999999",
 	} {
 		if m, err := ParseMetric(name); err == nil {
 			t.Errorf("ParseMetric(%q) = %+v, want an error", name, m)
@@ -142,8 +164,11 @@ func TestNewScorerRefusesNonsense(t *testing.T) {
 		"beta too large":        {Spec{TopK: 5, Betas: []string{"1e200"}}, `beta "1e200"`},
 		"beta in long form":     {Spec{TopK: 5, Betas: []string{"0.50"}}, `write "0.5"`},
 		"beta 1":                {Spec{TopK: 5, Betas: []string{"1"}}, "is F1"},
-		"unknown named metric":  {Spec{TopK: 5, Named: []string{"accuracy"}}, `"accuracy": unknown metric`},
+		"unknown named metric":  {Spec{TopK: 5, Named: []string{"faithfulness"}}, `"faithfulness": unknown metric`},
 		"named without cut-off": {Spec{TopK: 5, Named: []string{"recall"}}, `"recall": unknown metric`},
+		"a judge of no answer":  {Spec{TopK: 5, Judge: true}, "a judge and no answer"},
+		"relevance, no judge":   {Spec{TopK: 5, Answer: true, Relevance: true}, "there is no judge"},
+		"unknown tokenizer":     {Spec{TopK: 5, Tokenizer: "Word"}, `tokenizer "Word" is neither Whitespace nor Char`},
 		"unknown unit":          {Spec{TopK: 5, Unit: "Page"}, `unit "Page"`},
 	}
 	for name, tt := range tests {
@@ -203,7 +228,7 @@ func averages(t *testing.T, spec Spec, cases ...asked) Summary {
 	for _, c := range cases {
 		values := make([]float64, len(s.Metrics()))
 		s.Score(c.relevant, c.retrieved, values)
-		scores = append(scores, CaseScore{Due: true, Values: values})
+		scores = append(scores, CaseScore{Retrieval: StageScore{Due: true, Scored: true}, Values: values})
 	}
 	return Summarize(s.Metrics(), scores)
 }
@@ -284,11 +309,11 @@ func TestOddGradesKeepTheGainInRange(t *testing.T) {
 	}
 }
 
-func TestACaseWithoutRelevantIdsIsAllZero(t *testing.T) {
+func TestACaseWithoutRelevantIdsHasNoValue(t *testing.T) {
 	got, rank := scoreOne(t, Spec{TopK: 2, K: []int{1, 2}}, nil, items("a", "b"))
 	for name, v := range got {
-		if v != 0 {
-			t.Errorf("%s = %v, want 0", name, v)
+		if !math.IsNaN(v) {
+			t.Errorf("%s = %v, want none", name, v)
 		}
 	}
 	if rank != 0 {

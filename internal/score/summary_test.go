@@ -10,18 +10,25 @@ import (
 )
 
 var (
-	binary1 = Metric{Name: "hit_rate@5", Family: HitRate, K: 5, Binary: true}
-	mean1   = Metric{Name: "mrr", Family: MRR}
+	binary1 = metricAt(HitRate, 5)
+	mean1   = metric(MRR)
+
+	due = StageScore{Due: true}
 )
+
+// took is a stage that gave a result after so many seconds.
+func took(seconds float64) StageScore {
+	return StageScore{Due: true, Scored: true, Timed: true, Seconds: seconds}
+}
 
 func TestSummarizeByTag(t *testing.T) {
 	cases := []CaseScore{
-		{Tags: []string{"ko", "howto"}, Due: true, Called: true, Latency: 0.1, Values: []float64{1, 0.5}},
-		{Tags: []string{"howto"}, Due: true, Called: true, Latency: 0.3, Values: []float64{0, 0}},
-		{Tags: []string{"howto"}, Due: true, Failed: true, Called: true, Latency: 10}, // timed out
-		{Tags: []string{"ko"}, Due: true}, // never asked
-		{Tags: []string{"none"}},          // unanswerable
-		{Due: true, Called: true, Latency: 0.2, Values: []float64{1, 1}},
+		{Tags: []string{"ko", "howto"}, Retrieval: took(0.1), Values: []float64{1, 0.5}},
+		{Tags: []string{"howto"}, Retrieval: took(0.3), Values: []float64{0, 0}},
+		{Tags: []string{"howto"}, Failed: true, Retrieval: StageScore{Due: true, Timed: true, Seconds: 10}}, // timed out
+		{Tags: []string{"ko"}, Retrieval: due},                                                              // gave nothing
+		{Tags: []string{"none"}},                                                                            // unanswerable
+		{Retrieval: took(0.2), Values: []float64{1, 1}},
 	}
 	s := Summarize([]Metric{binary1, mean1}, cases)
 
@@ -157,7 +164,7 @@ func synthetic(n, columns int, r *rand.Rand) []CaseScore {
 		for j := range values {
 			values[j] = r.Float64()
 		}
-		cases[i] = CaseScore{Due: true, Called: true, Latency: r.Float64(), Values: values}
+		cases[i] = CaseScore{Retrieval: took(r.Float64()), Values: values}
 	}
 	return cases
 }

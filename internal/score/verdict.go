@@ -1,7 +1,9 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +17,12 @@ const (
 	ReasonCoverageTooLow   = "CoverageTooLow"
 	ReasonMetricAbsent     = "MetricAbsent"
 	ReasonInvalidBound     = "InvalidBound"
+	// ReasonJudgeUntrusted is a judge that its calibration speaks against.
+	ReasonJudgeUntrusted = "JudgeUntrusted"
+	// ReasonNotCompared is a bound on a drop in a run without a comparison.
+	ReasonNotCompared = "NotCompared"
+	// ReasonLabelsStale is a golden set that names ids which the corpus no longer has.
+	ReasonLabelsStale = "LabelsStale"
 	// ReasonDeadlineExceeded is what Undecided gives where the run's own limit
 	// was reached.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
@@ -26,19 +34,34 @@ type Undecided struct {
 	Reason string
 	// Message for people.
 	Message string
+	// Void says that what was measured is of no one thing, so that it must not even
+	// fail: the revision changed meanwhile.
+	Void bool
 }
 
 // Facts are what a verdict is decided on.
 type Facts struct {
+	// Spec is what the run computes, so that a message can say why a metric is
+	// not there.
+	Spec       Spec
 	Summary    Summary
 	Objectives []Objective
-	// MinCoverage from 0 to 1 that an objective on a retrieval metric asks for.
+	// MinCoverage from 0 to 1 that an objective asks for of its own stage, over
+	// the cases of its tag.
 	MinCoverage float64
 	// Scored is how many cases have the outcome Scored, Total how many the run
 	// has.
 	Scored, Total int
-	// FirstFailure tells of the most common failure; empty where there was none.
-	FirstFailure string
+	// Failures tells of the most common failure of each stage that had one.
+	Failures map[Stage]string
+	// Untrusted says why the judge's verdicts must decide nothing; empty: they may.
+	Untrusted string
+	// Stale says why the relevant ids no longer fit the corpus, so that retrieval
+	// metrics must decide nothing; empty: they do.
+	Stale string
+	// Relative is how the bounds on a drop came out, one for each objective that has
+	// one, in their order.
+	Relative []RelativeResult
 	// Undecided is what leaves the run open, the first cause first.
 	Undecided []Undecided
 }
@@ -54,11 +77,11 @@ type Decision struct {
 	Objectives []ObjectiveResult
 }
 
-// Decide gives the verdict: Error where nothing could be scored, else Failed
+// Decide gives the verdict: Error where no stage could score anything, else Failed
 // where an objective is missed on adequate coverage, else Inconclusive where one
 // cannot be decided or something left the run open, else Passed.
 func Decide(f Facts) Decision {
-	bounds := f.judge()
+	bounds := f.bounds()
 	d := f.decide(bounds)
 	for _, b := range bounds {
 		d.Objectives = append(d.Objectives, b.ObjectiveResult)
@@ -66,7 +89,7 @@ func Decide(f Facts) Decision {
 	return d
 }
 
-func (f Facts) decide(bounds []judged) Decision {
+func (f Facts) decide(bounds []boundResult) Decision {
 	missed := withOutcome(bounds, Missed)
 	open := withOutcome(bounds, OutcomeInconclusive)
 	switch {
@@ -74,6 +97,8 @@ func (f Facts) decide(bounds []judged) Decision {
 		return f.leftOpen()
 	case f.nothingScored():
 		return Decision{Verdict: Error, Reason: ReasonNothingScored, Message: f.emptyHanded()}
+	case f.void():
+		return f.leftOpen()
 	case len(missed) > 0:
 		return Decision{Verdict: Failed, Reason: ReasonObjectivesMissed, Message: join(messages(missed))}
 	case len(f.Undecided) > 0:
@@ -89,13 +114,23 @@ func (f Facts) decide(bounds []judged) Decision {
 	return Decision{Verdict: Passed, Reason: ReasonObjectivesMet, Message: fmt.Sprintf("all %d bounds are met", len(bounds))}
 }
 
-// nothingScored goes by the cases that a stage was due for, where there are
-// any: the others come out Scored without being asked.
+// nothingScored goes by the cases that any stage was due for, where there are
+// some: in a run of retrieval alone the others come out Scored without being asked.
 func (f Facts) nothingScored() bool {
-	if c := f.Summary.Retrieval[""]; c.Due > 0 {
-		return c.Scored == 0
+	due, scored := 0, 0
+	for _, stage := range []Stage{RetrievalStage, AnswerStage, JudgeStage} {
+		c := f.Summary.Coverage(stage, "")
+		due, scored = due+c.Due, scored+c.Scored
+	}
+	if due > 0 {
+		return scored == 0
 	}
 	return f.Total > 0 && f.Scored == 0
+}
+
+// asked is how many cases some stage was due for, or all where none was.
+func (f Facts) asked() int {
+	return cmp.Or(max(f.Summary.Retrieval[""].Due, f.Summary.Answer[""].Due), f.Total)
 }
 
 // stopped says whether someone ended the run, so that its having scored nothing
@@ -109,6 +144,11 @@ func (f Facts) stopped() bool {
 	return false
 }
 
+// void says whether the numbers are of no one thing.
+func (f Facts) void() bool {
+	return slices.ContainsFunc(f.Undecided, func(u Undecided) bool { return u.Void })
+}
+
 // leftOpen is Inconclusive for what is outside the metrics.
 func (f Facts) leftOpen() Decision {
 	said := make([]string, 0, len(f.Undecided))
@@ -120,32 +160,48 @@ func (f Facts) leftOpen() Decision {
 
 // emptyHanded says that nothing was scored, and why.
 func (f Facts) emptyHanded() string {
-	said := []string{fmt.Sprintf("none of %s could be scored", cases(f.Total))}
-	if f.FirstFailure != "" {
-		said = append(said, f.FirstFailure)
-	}
+	said := []string{fmt.Sprintf("none of %s could be scored", cases(f.asked()))}
+	said = f.addFailures(said, RetrievalStage, AnswerStage, JudgeStage)
 	for _, u := range f.Undecided {
 		said = append(said, u.Message)
 	}
 	return join(said)
 }
 
-// undecidable is Inconclusive for a bound that cannot be decided.
-func (f Facts) undecidable(open []judged) Decision {
-	d := Decision{Verdict: Inconclusive, Reason: open[0].reason, Message: join(messages(open))}
+// addFailures adds the failures of some stages, none twice: where the answer
+// service retrieves by itself, two stages fail as one.
+func (f Facts) addFailures(said []string, stages ...Stage) []string {
+	for _, stage := range stages {
+		if failure := f.Failures[stage]; failure != "" && !slices.Contains(said, failure) {
+			said = append(said, failure)
+		}
+	}
+	return said
+}
+
+// undecidable is Inconclusive for a bound that cannot be decided. Behind the
+// bounds stand the failures of the stages that gave too little.
+func (f Facts) undecidable(open []boundResult) Decision {
+	d := Decision{Verdict: Inconclusive, Reason: open[0].reason}
+	var failures []string
 	for _, r := range open {
 		if r.reason == ReasonCoverageTooLow {
 			d.Reason = r.reason
 		}
+		switch r.short {
+		case "":
+		case AnswerStage: // a case that retrieval failed for gets no answer either
+			failures = f.addFailures(failures, RetrievalStage, AnswerStage)
+		default:
+			failures = f.addFailures(failures, r.short)
+		}
 	}
-	if d.Reason == ReasonCoverageTooLow && f.FirstFailure != "" {
-		d.Message += "; " + f.FirstFailure
-	}
+	d.Message = strings.Join(append([]string{join(messages(open))}, failures...), "; ")
 	return d
 }
 
-func withOutcome(bounds []judged, o ObjectiveOutcome) []judged {
-	var out []judged
+func withOutcome(bounds []boundResult, o ObjectiveOutcome) []boundResult {
+	var out []boundResult
 	for _, b := range bounds {
 		if b.Outcome == o {
 			out = append(out, b)
@@ -154,7 +210,7 @@ func withOutcome(bounds []judged, o ObjectiveOutcome) []judged {
 	return out
 }
 
-func messages(bounds []judged) []string {
+func messages(bounds []boundResult) []string {
 	out := make([]string, 0, len(bounds))
 	for _, b := range bounds {
 		out = append(out, b.Message)

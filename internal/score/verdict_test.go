@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 	deadline := Undecided{Reason: ReasonDeadlineExceeded, Message: "the limit of 30m0s was reached"}
 	replaced := Undecided{Reason: "Replaced", Message: "a newer slot replaced the run"}
 	down := func(f *Facts) {
-		f.Scored, f.FirstFailure = 0, "12 cases ended RetrieverUnreachable, the first: refused"
+		f.Scored, f.Failures = 0, map[Stage]string{RetrievalStage: "12 cases ended RetrieverUnreachable, the first: refused"}
 		f.Summary.Retrieval[""] = Coverage{0, 12}
 		f.Summary.Means = []Mean{{Name: "error_rate", Value: 1, Count: 12}}
 	}
@@ -68,7 +68,7 @@ func TestDecide(t *testing.T) {
 			"hit_rate@5 cannot be decided: 11 of 12 cases due got a result, coverage 0.9167 is below minCoverage 0.95"},
 		{"met on too few cases", with(met, func(f *Facts) {
 			covered(94996, 100000)(f)
-			f.FirstFailure = "5004 cases ended RetrieverTimeout, the first: POST x"
+			f.Failures = map[Stage]string{RetrievalStage: "5004 cases ended RetrieverTimeout, the first: POST x"}
 		}), Inconclusive, ReasonCoverageTooLow,
 			"hit_rate@5 cannot be decided: 94996 of 100000 cases due got a result, coverage 0.94996 is below minCoverage 0.95; 5004 cases ended RetrieverTimeout, the first: POST x"},
 		{"coverage just enough", with(missed, covered(95, 100)), Failed, ReasonObjectivesMissed, "hit_rate@5 is 0.8333 (12 of 100 cases scored), below min 0.90"},
@@ -81,8 +81,8 @@ func TestDecide(t *testing.T) {
 		{"nothing scored, an error rate is missed", with(facts(0, Objective{Metric: "error_rate", Max: "0.05"}), down), Error, ReasonNothingScored,
 			"none of 12 cases could be scored; 12 cases ended RetrieverUnreachable, the first: refused"},
 		{"nothing scored but cases that are not asked", with(met, func(f *Facts) { down(f); f.Scored, f.Total = 2, 14 }), Error, ReasonNothingScored,
-			"none of 14 cases could be scored; 12 cases ended RetrieverUnreachable, the first: refused"},
-		{"nothing scored until the deadline", with(met, func(f *Facts) { down(f); f.FirstFailure = ""; f.Undecided = []Undecided{deadline} }), Error, ReasonNothingScored,
+			"none of 12 cases could be scored; 12 cases ended RetrieverUnreachable, the first: refused"},
+		{"nothing scored until the deadline", with(met, func(f *Facts) { down(f); f.Failures = nil; f.Undecided = []Undecided{deadline} }), Error, ReasonNothingScored,
 			"none of 12 cases could be scored; the limit of 30m0s was reached"},
 		{"stopped before anything was scored", with(facts(0, Objective{Metric: "error_rate", Max: "0.05"}), func(f *Facts) { down(f); f.Undecided = []Undecided{replaced} }), Inconclusive, "Replaced",
 			"a newer slot replaced the run"},
@@ -92,7 +92,9 @@ func TestDecide(t *testing.T) {
 			"hit_rate@5 is 0.8333 (12 of 12 cases scored), below min 0.90"},
 		{"deadline, missed on too few", with(missed, func(f *Facts) { covered(6, 12)(f); f.Undecided = []Undecided{deadline} }), Inconclusive, ReasonDeadlineExceeded, "the limit of 30m0s was reached"},
 		{"stopped, no objectives", with(facts(1), func(f *Facts) { f.Undecided = []Undecided{replaced} }), Inconclusive, "Replaced", "a newer slot replaced the run"},
-		{"two causes", with(met, func(f *Facts) { f.Undecided = []Undecided{deadline, {"CorpusChanged", "the corpus changed"}} }), Inconclusive, ReasonDeadlineExceeded,
+		{"two causes", with(met, func(f *Facts) {
+			f.Undecided = []Undecided{deadline, {Reason: "CorpusChanged", Message: "the corpus changed"}}
+		}), Inconclusive, ReasonDeadlineExceeded,
 			"the limit of 30m0s was reached; the corpus changed"},
 
 		{"no case is due", with(facts(0, hitRate), func(f *Facts) { f.Summary.Means = nil; covered(0, 0)(f) }), Inconclusive, ReasonMetricAbsent,

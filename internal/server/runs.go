@@ -83,7 +83,7 @@ func (c *ClusterRuns) Start(ctx context.Context, s *v1alpha1.EvalSuite, ask Ask)
 		return nil, err
 	}
 	for i := range same {
-		if active(&same[i], s) {
+		if c.active(ctx, &same[i], s) {
 			return &same[i], nil
 		}
 	}
@@ -160,18 +160,18 @@ func (c *ClusterRuns) sameRuns(ctx context.Context, s *v1alpha1.EvalSuite, want 
 func sameAsked(a, b *v1alpha1.EvalRun) bool {
 	x, y := a.Spec, b.Spec
 	return x.SuiteRef == y.SuiteRef && x.Endpoint == y.Endpoint && x.Revision == y.Revision &&
-		ptr.Deref(x.TopK, 0) == ptr.Deref(y.TopK, 0) && slices.Equal(sorted(x.Tags), sorted(y.Tags))
+		ptr.Deref(x.TopK, 0) == ptr.Deref(y.TopK, 0) && slices.Equal(x.Stages, y.Stages) && slices.Equal(sorted(x.Tags), sorted(y.Tags))
 }
 
 func sorted(tags []string) []string { return slices.Sorted(slices.Values(tags)) }
 
 // active reports whether a run will still say something about today's suite.
-func active(run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) bool {
+func (c *ClusterRuns) active(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) bool {
 	if run.Status.Verdict != "" || !run.DeletionTimestamp.IsZero() || run.Annotations[v1alpha1.AnnotationCancel] != "" {
 		return false
 	}
 	begun := run.Status.SuiteEvaluationDigest
-	return begun == "" || begun == suite.EvaluationDigest(s, run.Spec.Endpoint)
+	return begun == "" || begun == suite.DigestOf(ctx, s, run.Spec.Endpoint, suite.InCluster(c.Live, s.Namespace))
 }
 
 // identity is what a run's name follows from.

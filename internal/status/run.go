@@ -13,7 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/score"
 	"github.com/assay-dev/assay/internal/suite"
 )
@@ -105,7 +107,7 @@ func Verdict(run *v1alpha1.EvalRun, verdict v1alpha1.Verdict, reason, message st
 	}
 	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, ObservedGeneration: run.Generation, Reason: string(verdict), Message: message})
 	set(&s.Conditions, t, metav1.Condition{Type: v1alpha1.ConditionPassed, Status: passed, ObservedGeneration: run.Generation, Reason: reason, Message: message})
-	keepOnly(&s.Conditions, v1alpha1.ConditionComplete, v1alpha1.ConditionPassed, v1alpha1.ConditionHistoryStored)
+	keepOnly(&s.Conditions, v1alpha1.ConditionComplete, v1alpha1.ConditionPassed, v1alpha1.ConditionBaselineComparable, v1alpha1.ConditionJudgeTrusted, v1alpha1.ConditionHistoryStored)
 }
 
 // Stored says whether everything of a run is in the history; lost says what is
@@ -126,12 +128,25 @@ func Finished(run *v1alpha1.EvalRun, p *suite.Prepared, result *eval.Result, now
 	s.CorpusVersion = corpusVersion(result.CorpusVersion)
 	s.HitRate = headline(result.Summary, suite.PrimaryMetric(p.PrimaryK))
 	s.MRR = headline(result.Summary, "mrr")
+	s.Accuracy = headline(result.Summary, score.Accuracy)
+	s.HallucinationRate = headline(result.Summary, score.HallucinationRate)
 	s.Coverage = coverage(result.Summary)
-	s.Metrics = metrics(result.Summary, p.Plan.Objectives)
+	s.Evidence = evidence(result.Summary.Evidence)
+	s.Judge = p.Calibrated()
+	s.Metrics = metrics(result, p.Plan.Objectives)
+	if result.Comparison != nil {
+		s.BaselineRun = result.Comparison.Base.Run
+	}
+	if b := p.Plan.Baseline; b != nil {
+		setComparable(&s.Conditions, b, result.Comparison, run.Generation, now)
+	}
 	s.Objectives = objectives(result.Decision.Objectives)
 	s.Outcomes = outcomes(result.Outcomes)
 	s.WorstCases = worst(result.Worst)
-	s.Usage = &v1alpha1.Usage{RetrieverCalls: ptr.To(result.RetrieverCalls)}
+	s.Usage = usage(p, result)
+	if p.Judge != nil {
+		setTrust(&s.Conditions, s.Judge, run.Generation, now)
+	}
 	d := result.Decision
 	Verdict(run, v1alpha1.Verdict(d.Verdict), d.Reason, d.Message, now)
 }
@@ -155,16 +170,66 @@ func headline(s score.Summary, name string) string {
 }
 
 func coverage(s score.Summary) *v1alpha1.Coverage {
-	ratio, ok := s.Retrieval[""].Ratio()
-	if !ok {
+	c := v1alpha1.Coverage{}
+	for stage, field := range map[score.Stage]*string{
+		score.RetrievalStage: &c.Retrieval, score.AnswerStage: &c.Answer, score.JudgeStage: &c.Judge,
+	} {
+		if ratio, due := s.Coverage(stage, "").Ratio(); due {
+			*field = score.Format(ratio)
+		}
+	}
+	if c == (v1alpha1.Coverage{}) {
 		return nil
 	}
-	return &v1alpha1.Coverage{Retrieval: score.Format(ratio)}
+	return &c
+}
+
+func evidence(e *score.Evidence) *v1alpha1.Evidence {
+	if e == nil {
+		return nil
+	}
+	return &v1alpha1.Evidence{
+		HitRight: ptr.To(int32(e.HitRight)), HitWrong: ptr.To(int32(e.HitWrong)),
+		MissRight: ptr.To(int32(e.MissRight)), MissWrong: ptr.To(int32(e.MissWrong)),
+	}
+}
+
+// usage counts the calls of the stages that the run has.
+func usage(p *suite.Prepared, result *eval.Result) *v1alpha1.Usage {
+	u := &v1alpha1.Usage{}
+	if p.Parties.Retriever != nil {
+		u.RetrieverCalls = ptr.To(result.RetrieverCalls)
+	}
+	if p.Parties.Answerer != nil {
+		u.AnswerCalls = ptr.To(result.AnswerCalls)
+	}
+	if p.Parties.Judge != nil {
+		j := result.Usage
+		u.JudgeCalls, u.PromptTokens, u.CompletionTokens, u.CacheHits = ptr.To(j.Calls), ptr.To(j.PromptTokens), ptr.To(j.CompletionTokens), ptr.To(j.CacheHits)
+	}
+	return u
+}
+
+// setTrust says whether the judge agrees with people.
+func setTrust(conditions *[]metav1.Condition, j *v1alpha1.JudgeStatus, generation int64, now time.Time) {
+	c := metav1.Condition{Type: v1alpha1.ConditionJudgeTrusted, Status: metav1.ConditionUnknown, ObservedGeneration: generation,
+		Reason: ReasonNotCalibrated, Message: "the judge was held against no labelled verdicts: give judge.calibration some"}
+	if j != nil {
+		c.Message, c.Reason = j.Message, ReasonTooFewLabels
+		switch j.Trust {
+		case string(judge.Trusted):
+			c.Status, c.Reason = metav1.ConditionTrue, ReasonAgrees
+		case string(judge.Untrusted):
+			c.Status, c.Reason = metav1.ConditionFalse, ReasonDisagrees
+		}
+	}
+	set(conditions, metav1.NewTime(now), c)
 }
 
 // metrics gives the means over all cases and over those of up to 16 tags:
 // first the tags that an objective names, then those with the most cases.
-func metrics(s score.Summary, objectives []score.Objective) []v1alpha1.RunMetric {
+func metrics(result *eval.Result, objectives []score.Objective) []v1alpha1.RunMetric {
+	s := result.Summary
 	keep := statusTags(s, objectives)
 	var list []v1alpha1.RunMetric
 	for _, m := range s.Means {
@@ -180,9 +245,51 @@ func metrics(s score.Summary, objectives []score.Objective) []v1alpha1.RunMetric
 		if m.Low != nil && m.High != nil {
 			item.Low, item.High = score.Format(*m.Low), score.Format(*m.High)
 		}
+		against(&item, result, m)
 		list = append(list, item)
 	}
 	return list
+}
+
+// against says how a metric stands against the baseline and the reference.
+func against(item *v1alpha1.RunMetric, result *eval.Result, m score.Mean) {
+	if d, ok := deltaOf(result.Comparison, m); ok {
+		item.Baseline, item.Delta = score.Format(d.Base), score.Format(d.Delta)
+		if d.Low != nil && d.High != nil {
+			item.DeltaLow, item.DeltaHigh = score.Format(*d.Low), score.Format(*d.High)
+		}
+		if p := d.PValue(); p != nil {
+			item.PValue = score.Format(*p)
+		}
+		if d.SmallestDrop != nil {
+			item.SmallestDrop = score.Format(*d.SmallestDrop)
+		}
+	}
+	if d, ok := deltaOf(result.ReferenceComparison, m); ok {
+		item.ReferenceDelta = score.Format(d.Delta)
+	}
+}
+
+func deltaOf(c *compare.Comparison, m score.Mean) (compare.Delta, bool) {
+	if c == nil {
+		return compare.Delta{}, false
+	}
+	return c.Delta(m.Name, m.Tag)
+}
+
+// setComparable says whether the run could be compared with its baseline.
+func setComparable(conditions *[]metav1.Condition, b *eval.Baseline, c *compare.Comparison, generation int64, now time.Time) {
+	condition := metav1.Condition{Type: v1alpha1.ConditionBaselineComparable, Status: metav1.ConditionUnknown, ObservedGeneration: generation,
+		Reason: ReasonNoBaseline, Message: b.Policy.Missing}
+	switch {
+	case b.Policy.Lost:
+		condition.Reason = compare.ReasonBaselineLost
+	case c != nil && c.Comparable:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, ReasonComparable, c.Message
+	case c != nil:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, c.Reason, c.Message
+	}
+	set(conditions, metav1.NewTime(now), condition)
 }
 
 func statusTags(s score.Summary, objectives []score.Objective) map[string]bool {
@@ -238,6 +345,9 @@ func worst(cases []eval.WorstCase) []v1alpha1.WorstCase {
 		w := v1alpha1.WorstCase{ID: Truncate(c.ID, 1024), Outcome: c.Outcome}
 		if c.Rank > 0 {
 			w.Rank = ptr.To(int32(c.Rank))
+		}
+		if c.BaselineRank > 0 {
+			w.BaselineRank = ptr.To(int32(c.BaselineRank))
 		}
 		list = append(list, w)
 	}

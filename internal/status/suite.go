@@ -31,13 +31,23 @@ const (
 	ReasonUndecided    = "Inconclusive"
 	ReasonRunError     = "RunError"
 	ReasonNoObjectives = "NoObjectives"
+	// Of JudgeTrusted.
+	ReasonNotCalibrated = "NotCalibrated"
+	ReasonTooFewLabels  = "TooFewLabels"
+	ReasonAgrees        = "Agrees"
+	ReasonDisagrees     = "Disagrees"
+	// Of BaselineComparable.
+	ReasonNoBaseline    = "NoBaseline"
+	ReasonComparable    = "Comparable"
+	ReasonNotComparable = "NotComparable"
 )
 
 // GoldenSummary is what a suite's status says of its golden set.
 type GoldenSummary struct {
 	Digest      string
 	Cases, Tags int
-	Calls       int64
+	// Calls and Tokens are what a full run takes; Tokens is 0 without a model.
+	Calls, Tokens int64
 }
 
 // SuiteFacts is what a suite's status is made of.
@@ -46,6 +56,9 @@ type SuiteFacts struct {
 	Stall *suite.Error
 	// Golden is the golden set; nil where it could not be read.
 	Golden *GoldenSummary
+	// EvaluationDigest of the suite as it is; empty where what it refers to could
+	// not be read, so that it is not known.
+	EvaluationDigest string
 	// Revision that runs now.
 	Revision string
 	// Runs are the suite's finished runs that still exist.
@@ -59,16 +72,33 @@ type SuiteFacts struct {
 func Suite(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	st := &s.Status
 	st.ObservedGeneration = ptr.To(s.Generation)
-	st.EvaluationDigest = suite.EvaluationDigest(s, "")
+	if f.EvaluationDigest != "" {
+		st.EvaluationDigest = f.EvaluationDigest
+	}
 	if g := f.Golden; g != nil {
 		st.GoldenSet = &v1alpha1.GoldenSetStatus{Digest: g.Digest, Cases: ptr.To(int32(g.Cases)), Tags: ptr.To(int32(g.Tags))}
 		st.Plan = &v1alpha1.Plan{Calls: ptr.To(g.Calls)}
+		if g.Tokens > 0 {
+			st.Plan.EstimatedTokens = ptr.To(g.Tokens)
+		}
 	}
 	foldRuns(s, f)
 	setReadiness(s, f)
 	setPassing(s, f)
-	setStored(s, f)
-	keepOnly(&st.Conditions, v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionPassing, v1alpha1.ConditionHistoryStored)
+	takeJudge(s, f)
+	takeCondition(s, f, v1alpha1.ConditionHistoryStored)
+	takeCondition(s, f, v1alpha1.ConditionJudgeTrusted)
+	takeCondition(s, f, v1alpha1.ConditionBaselineComparable)
+	kept := []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionPassing, v1alpha1.ConditionHistoryStored}
+	if s.Spec.Judge != nil {
+		kept = append(kept, v1alpha1.ConditionJudgeTrusted)
+		always(s, f, v1alpha1.ConditionJudgeTrusted, ReasonNotCalibrated, "no run has held the judge against labelled verdicts yet")
+	}
+	if s.Spec.Baseline.Policy != v1alpha1.BaselineNone {
+		kept = append(kept, v1alpha1.ConditionBaselineComparable)
+		always(s, f, v1alpha1.ConditionBaselineComparable, ReasonNoBaseline, "no run has been compared with a baseline yet")
+	}
+	keepOnly(&st.Conditions, kept...)
 }
 
 // NextExpiry is when the suite's condition Passing changes by itself; zero
@@ -98,9 +128,10 @@ func foldRuns(s *v1alpha1.EvalSuite, f SuiteFacts) {
 		if full && scored(run) && newer(run, st.LastRun) {
 			st.LastRun = lastRun(run)
 			st.HitRate, st.MRR = run.Status.HitRate, run.Status.MRR
+			st.Accuracy, st.HallucinationRate = run.Status.Accuracy, run.Status.HallucinationRate
 		}
 		// A named endpoint's result counts for that endpoint, where all cases were asked.
-		if run.Status.GoldenSetDigest != "" && len(run.Spec.Tags) == 0 && ptr.Deref(run.Spec.TopK, 0) == 0 {
+		if run.Status.GoldenSetDigest != "" && suite.OptionsOf(&run.Spec).Whole() {
 			results = append(results, resultOf(run))
 		}
 	}
@@ -121,7 +152,7 @@ func scored(run *v1alpha1.EvalRun) bool {
 	case reason != "" && reason == run.Annotations[v1alpha1.AnnotationCancel]:
 		return false
 	}
-	return run.Status.Verdict != v1alpha1.VerdictError && run.Status.MRR != ""
+	return run.Status.Verdict != v1alpha1.VerdictError && (run.Status.MRR != "" || run.Status.HallucinationRate != "")
 }
 
 // newer orders as the results are ordered: by time, and in one instant by name.
@@ -145,9 +176,10 @@ func lastRun(run *v1alpha1.EvalRun) *v1alpha1.LastRun {
 		CompletionTime:  st.CompletionTime,
 		Coverage:        st.Coverage,
 		Objectives:      st.Objectives,
+		Evidence:        st.Evidence,
 	}
 	for _, m := range st.Metrics {
-		l.Metrics = append(l.Metrics, v1alpha1.SuiteMetric{Name: m.Name, Tag: m.Tag, Value: m.Value, Count: m.Count})
+		l.Metrics = append(l.Metrics, v1alpha1.SuiteMetric{Name: m.Name, Tag: m.Tag, Value: m.Value, Count: m.Count, Delta: m.Delta, ReferenceDelta: m.ReferenceDelta})
 	}
 	return l
 }
@@ -168,6 +200,11 @@ func resultOf(run *v1alpha1.EvalRun) v1alpha1.Result {
 		Message:          Truncate(st.Message, 1024),
 		HitRate:          st.HitRate,
 		MRR:              st.MRR,
+		Accuracy:         st.Accuracy,
+
+		HallucinationRate: st.HallucinationRate,
+		TemplateHashes:    st.TemplateHashes,
+		Images:            st.Images,
 	}
 }
 
@@ -313,21 +350,51 @@ func unknown(reason, format string, args ...any) metav1.Condition {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// setStored takes over what the run that ended last says of the history. Where
-// no run is left to say it, it stays as it was.
-func setStored(s *v1alpha1.EvalSuite, f SuiteFacts) {
-	var last *v1alpha1.EvalRun
-	for _, run := range f.Runs {
-		if run.Status.Verdict != "" && meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionHistoryStored) != nil &&
-			(last == nil || last.Status.CompletionTime.Before(run.Status.CompletionTime)) {
-			last = run
-		}
+// takeJudge takes over how far the judge agrees with people, from the run that
+// ended last and found it out.
+func takeJudge(s *v1alpha1.EvalSuite, f SuiteFacts) {
+	if s.Spec.Judge == nil || s.Spec.Judge.Calibration == nil {
+		s.Status.Judge = nil
+		return
 	}
+	if last := newestWith(f.Runs, func(run *v1alpha1.EvalRun) bool { return run.Status.Judge != nil }); last != nil {
+		s.Status.Judge = last.Status.Judge
+	}
+}
+
+// takeCondition takes over what the run that ended last says. Where no run is
+// left to say it, it stays as it was.
+func takeCondition(s *v1alpha1.EvalSuite, f SuiteFacts, kind string) {
+	last := newestWith(f.Runs, func(run *v1alpha1.EvalRun) bool {
+		return meta.FindStatusCondition(run.Status.Conditions, kind) != nil
+	})
 	if last == nil {
 		return
 	}
-	c := *meta.FindStatusCondition(last.Status.Conditions, v1alpha1.ConditionHistoryStored)
+	c := *meta.FindStatusCondition(last.Status.Conditions, kind)
 	c.Message = "run " + last.Name + ": " + c.Message
 	c.ObservedGeneration = s.Generation
 	set(&s.Status.Conditions, metav1.NewTime(f.Now), c)
+}
+
+// always sets a condition that applies and that nobody has set yet.
+func always(s *v1alpha1.EvalSuite, f SuiteFacts, kind, reason, message string) {
+	if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
+		c.ObservedGeneration = s.Generation
+		return
+	}
+	c := unknown(reason, "%s", message)
+	c.Type, c.ObservedGeneration = kind, s.Generation
+	set(&s.Status.Conditions, metav1.NewTime(f.Now), c)
+}
+
+// newestWith finds the run that ended last of those that a test holds for.
+func newestWith(runs []*v1alpha1.EvalRun, has func(*v1alpha1.EvalRun) bool) *v1alpha1.EvalRun {
+	var last *v1alpha1.EvalRun
+	for _, run := range runs {
+		if run.Status.Verdict != "" && has(run) && (last == nil || last.Status.CompletionTime.Before(run.Status.CompletionTime)) {
+			last = run
+		}
+	}
+	return last
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/answer"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/score"
@@ -19,10 +21,24 @@ import (
 // that of the first.
 func Check(s *v1alpha1.EvalSuite) error {
 	found := checkSchedule(&s.Spec)
-	if program, err := compile(s); err != nil {
+	if s.Spec.Retriever.URL == "" {
+		found = append(found, checkUnread(s)...)
+	} else if program, err := compile(s); err != nil {
 		found = append(found, errorf(ReasonInvalidMapping, "spec.%w", err))
 	} else if err := program.CheckTopK(int(s.Spec.Retriever.TopK)); err != nil {
 		found = append(found, errorf(ReasonInvalidMapping, "spec.retriever.topK: %w", err))
+	}
+	if a := s.Spec.Answer; a != nil {
+		if _, err := compileAnswer(s); err != nil {
+			found = append(found, errorf(ReasonInvalidMapping, "spec.%w", err))
+		}
+		found = append(found, checkHeaders(a.Headers, "spec.answer")...)
+	}
+	if j := s.Spec.Judge; j != nil {
+		if _, err := freeMap(j.ExtraBody); err != nil {
+			found = append(found, errorf(ReasonInvalidJudge, "spec.judge.extraBody %w", err))
+		}
+		found = append(found, checkHeaders(j.Headers, "spec.judge")...)
 	}
 	found = append(found, checkHeaders(s.Spec.Retriever.Headers, "spec.retriever")...)
 	if e := s.Spec.Retriever.Embedding; e != nil {
@@ -35,10 +51,26 @@ func Check(s *v1alpha1.EvalSuite) error {
 			found = append(found, errorf(ReasonGoldenSetInvalid, "spec.goldenSet.configMapSelector: %w", err))
 		}
 	}
-	if _, err := score.NewScorer(scoreSpec(s, int(s.Spec.Retriever.TopK))); err != nil {
+	if _, err := score.NewScorer(scoreSpec(s, int(s.Spec.Retriever.TopK), RunOptions{})); err != nil {
 		found = append(found, errorf(ReasonInvalidObjective, "spec.scoring: %w", err))
 	}
 	return join(found)
+}
+
+// checkUnread finds what nobody reads where the answer service retrieves by
+// itself.
+func checkUnread(s *v1alpha1.EvalSuite) []*Error {
+	r := &s.Spec.Retriever
+	for field, given := range map[string]bool{
+		"request": r.Request != "", "query": r.Query != "", "results": r.Results != "", "error": r.Error != "",
+		"corpusVersion": r.CorpusVersion != "", "embedding": r.Embedding != nil, "headers": len(r.Headers) > 0,
+		"auth": r.Auth != nil, "tls": r.TLS != nil, "params": r.Params != nil,
+	} {
+		if given {
+			return []*Error{errorf(ReasonInvalidMapping, "spec.retriever.%s is read by nobody, for the answer service retrieves by itself: move it to spec.answer, or give retriever.url", field)}
+		}
+	}
+	return nil
 }
 
 // checkSchedule reads expression and zone each with a good other half, so that
@@ -74,18 +106,25 @@ func hasControl(value string) bool {
 	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// params gives retriever.params, its numbers digit for digit. Its error begins
-// with the field, below spec.
-func params(s *v1alpha1.EvalSuite) (map[string]any, error) {
-	p := s.Spec.Retriever.Params
-	if p == nil || len(p.Raw) == 0 {
+// freeMap reads a free map, its numbers digit for digit.
+func freeMap(j *apiextensionsv1.JSON) (map[string]any, error) {
+	if j == nil || len(j.Raw) == 0 {
 		return map[string]any{}, nil
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(p.Raw)))
+	decoder := json.NewDecoder(strings.NewReader(string(j.Raw)))
 	decoder.UseNumber()
 	m := map[string]any{}
 	if err := decoder.Decode(&m); err != nil {
-		return nil, fmt.Errorf("retriever.params must be a map: %w", err)
+		return nil, fmt.Errorf("must be a map: %w", err)
+	}
+	return m, nil
+}
+
+// params gives retriever.params. Its error begins with the field, below spec.
+func params(s *v1alpha1.EvalSuite) (map[string]any, error) {
+	m, err := freeMap(s.Spec.Retriever.Params)
+	if err != nil {
+		return nil, fmt.Errorf("retriever.params %w", err)
 	}
 	return m, nil
 }
@@ -114,7 +153,30 @@ func compile(s *v1alpha1.EvalSuite) (*retriever.Program, error) {
 	return program, program.CheckParams(p)
 }
 
-func scoreSpec(s *v1alpha1.EvalSuite, topK int) score.Spec {
+// compileAnswer makes the answer service's mappings ready. Its error begins with
+// the field, below spec.
+func compileAnswer(s *v1alpha1.EvalSuite) (*answer.Program, error) {
+	a := s.Spec.Answer
+	program, err := answer.Compile(answer.Mappings{
+		Request:       a.Request,
+		Query:         a.Query,
+		Output:        a.Output,
+		Results:       a.Results,
+		Error:         a.Error,
+		CorpusVersion: a.CorpusVersion,
+		Method:        string(a.Method),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := freeMap(a.Params)
+	if err != nil {
+		return nil, fmt.Errorf("answer.params %w", err)
+	}
+	return program, program.CheckParams(p)
+}
+
+func scoreSpec(s *v1alpha1.EvalSuite, topK int, o RunOptions) score.Spec {
 	ks, primary := Cutoffs(&s.Spec.Scoring, topK)
 	spec := score.Spec{
 		TopK:     topK,
@@ -122,6 +184,12 @@ func scoreSpec(s *v1alpha1.EvalSuite, topK int) score.Spec {
 		PrimaryK: primary,
 		Betas:    s.Spec.Scoring.Betas,
 		Unit:     score.Unit(s.Spec.Scoring.Unit),
+	}
+	if a := s.Spec.Answer; a != nil && (o.has(v1alpha1.StageAnswer) || a.Results != "") {
+		spec.Answer, spec.Tokenizer = true, score.Tokenizer(s.Spec.Scoring.BLEUTokenizer)
+	}
+	if j := s.Spec.Judge; j != nil && spec.Answer && o.has(v1alpha1.StageJudge) {
+		spec.Judge, spec.Relevance = true, j.ContextRelevance != nil && *j.ContextRelevance
 	}
 	for _, o := range s.Spec.Objectives {
 		spec.Named = append(spec.Named, o.Metric)

@@ -120,8 +120,8 @@ func ask(t *testing.T, spec string, src *objects) (*retriever.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.Client.Close()
-	return p.Client.Retrieve(t.Context(), &golden.Case{ID: "a", Question: "where is a"}, 1)
+	defer p.Close()
+	return p.Parties.Retriever.Retrieve(t.Context(), &golden.Case{ID: "a", Question: "where is a"}, 1)
 }
 
 func TestCredentialsReachTheRetriever(t *testing.T) {
@@ -190,8 +190,8 @@ func TestCredentialsReachTheRetriever(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer p.Client.Close()
-			_, err = p.Client.Retrieve(t.Context(), &golden.Case{ID: "a", Question: "a"}, 1)
+			defer p.Close()
+			_, err = p.Parties.Retriever.Retrieve(t.Context(), &golden.Case{ID: "a", Question: "a"}, 1)
 			if (err != nil) != test.fails {
 				t.Errorf("fails is %t, got %v", test.fails, err)
 			}

@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 // evaluated is everything in a suite that can change a number or a verdict, in
@@ -29,6 +30,13 @@ type evaluated struct {
 	GoldenSetTags  []string             `json:",omitempty"`
 	Parallelism    int32
 	TimeoutSeconds int32
+	Answer         *v1alpha1.Answer       `json:",omitempty"`
+	Judge          *v1alpha1.Judge        `json:",omitempty"`
+	BLEUTokenizer  v1alpha1.BLEUTokenizer `json:",omitempty"`
+	Baseline       *v1alpha1.Baseline     `json:",omitempty"`
+	PromptDigest   string                 `json:",omitempty"`
+	LabelsDigest   string                 `json:",omitempty"`
+	Parser         int                    `json:",omitempty"`
 }
 
 // EvaluationDigest identifies everything in the suite that can change a number
@@ -36,11 +44,14 @@ type evaluated struct {
 // digits. Defaults are filled in first, and lists whose order means nothing
 // are sorted, so that writing a default out changes nothing. The golden set
 // has a digest of its own; schedule, suspension, history and gate change no
-// number.
-func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
+// number. What the suite refers to beside the golden set goes in by refs.
+func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string, refs Digests) string {
 	spec := s.Spec.DeepCopy()
-	if url, err := endpointURL(s, endpoint); err == nil {
-		spec.Retriever.URL = url
+	if urls, err := endpointURLs(s, endpoint); err == nil {
+		spec.Retriever.URL = urls.retriever
+		if spec.Answer != nil {
+			spec.Answer.URL = urls.answer
+		}
 	}
 	ks, primary := Cutoffs(&spec.Scoring, int(spec.Retriever.TopK))
 	slices.Sort(spec.Scoring.Betas)
@@ -50,7 +61,7 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
 	if e := spec.Retriever.Embedding; e != nil {
 		canonicalConnection(e.Headers, e.Auth)
 	}
-	spec.Retriever.Params = canonicalParams(s)
+	spec.Retriever.Params = canonicalMap(s.Spec.Retriever.Params)
 	e := evaluated{
 		Retriever:      spec.Retriever,
 		K:              ks,
@@ -63,9 +74,29 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string) string {
 		Parallelism:    spec.Execution.Parallelism,
 		TimeoutSeconds: spec.Execution.TimeoutSeconds,
 	}
+	if a := spec.Answer; a != nil {
+		canonicalConnection(a.Headers, a.Auth)
+		a.Params = canonicalMap(a.Params)
+		a.Contexts = int32(answerContexts(a, primary))
+		e.Answer, e.BLEUTokenizer = a, spec.Scoring.BLEUTokenizer
+	}
+	if j := spec.Judge; j != nil {
+		canonicalConnection(j.Headers, j.Auth)
+		j.ExtraBody = canonicalMap(j.ExtraBody)
+		// By their content, not by where it lies.
+		j.PromptRef = nil
+		if j.Calibration != nil {
+			j.Calibration.ConfigMapRef = v1alpha1.GoldenConfigMapReference{}
+		}
+		e.Judge, e.PromptDigest, e.LabelsDigest, e.Parser = j, refs.Prompt, refs.Labels, judge.ParserVersion
+	}
+	if slices.ContainsFunc(spec.Objectives, func(o v1alpha1.Objective) bool { return o.MaxDrop != "" }) {
+		spec.Baseline.Reference = "" // it decides nothing
+		e.Baseline = &spec.Baseline
+	}
 	raw, err := json.Marshal(e)
 	if err != nil {
-		// Only params can hold what JSON cannot; the API server let no such thing in.
+		// Only a free map can hold what JSON cannot; the API server let no such thing in.
 		raw = []byte(err.Error())
 	}
 	sum := sha256.Sum256(raw)
@@ -98,19 +129,19 @@ func canonicalConnection(headers []v1alpha1.Header, auth *v1alpha1.Auth) {
 	}
 }
 
-// canonicalParams writes params with sorted keys and without the spacing of
-// their writer, every digit of a number kept; nil where there are none.
-func canonicalParams(s *v1alpha1.EvalSuite) *apiextensionsv1.JSON {
-	m, err := params(s)
+// canonicalMap writes a free map with sorted keys and without the spacing of its
+// writer, every digit of a number kept; nil where there is nothing in it.
+func canonicalMap(j *apiextensionsv1.JSON) *apiextensionsv1.JSON {
+	m, err := freeMap(j)
 	if err != nil {
-		return s.Spec.Retriever.Params
+		return j
 	}
 	if len(m) == 0 {
 		return nil
 	}
 	raw, err := json.Marshal(m)
 	if err != nil {
-		return s.Spec.Retriever.Params
+		return j
 	}
 	return &apiextensionsv1.JSON{Raw: raw}
 }

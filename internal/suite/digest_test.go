@@ -97,10 +97,10 @@ var changed = map[string]string{
 }
 
 func TestEditsThatChangeNoDigest(t *testing.T) {
-	before := EvaluationDigest(suiteOf(t, full), "")
+	before := EvaluationDigest(suiteOf(t, full), "", Digests{})
 	for name, edit := range unchanged {
 		t.Run(name, func(t *testing.T) {
-			if got := EvaluationDigest(suiteOf(t, full, edit), ""); got != before {
+			if got := EvaluationDigest(suiteOf(t, full, edit), "", Digests{}); got != before {
 				t.Errorf("the digest changed with %s", edit)
 			}
 		})
@@ -108,10 +108,10 @@ func TestEditsThatChangeNoDigest(t *testing.T) {
 }
 
 func TestEditsThatChangeTheDigest(t *testing.T) {
-	seen := map[string]string{EvaluationDigest(suiteOf(t, full), ""): "the suite as it was"}
+	seen := map[string]string{EvaluationDigest(suiteOf(t, full), "", Digests{}): "the suite as it was"}
 	for name, edit := range changed {
 		t.Run(name, func(t *testing.T) {
-			digest := EvaluationDigest(suiteOf(t, full, edit), "")
+			digest := EvaluationDigest(suiteOf(t, full, edit), "", Digests{})
 			if other, ok := seen[digest]; ok {
 				t.Errorf("the digest is that of %s with %s", other, edit)
 			}
@@ -150,7 +150,7 @@ func TestDefaultsThatAreWrittenOut(t *testing.T) {
 		"embedded list": {`{retriever: {embedding: {url: "http://e/v1", model: m}}}`, `{retriever: {embedding: {url: "http://e/v1", model: m, headers: []}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a, b := EvaluationDigest(suiteOf(t, test.without), ""), EvaluationDigest(suiteOf(t, test.with), ""); a != b {
+			if a, b := EvaluationDigest(suiteOf(t, test.without), "", Digests{}), EvaluationDigest(suiteOf(t, test.with), "", Digests{}); a != b {
 				t.Errorf("%s\nand\n%s\nhave not the same digest", test.without, test.with)
 			}
 		})
@@ -162,7 +162,7 @@ func TestParamsAsTheirWriterHasThem(t *testing.T) {
 		s := suiteOf(t)
 		s.Spec.Retriever.Params = rawJSON(raw)
 		before := s.DeepCopy()
-		d := EvaluationDigest(s, "")
+		d := EvaluationDigest(s, "", Digests{})
 		if diff := cmp.Diff(before, s); diff != "" {
 			t.Errorf("the suite was changed: %s", diff)
 		}
@@ -177,7 +177,7 @@ func TestParamsAsTheirWriterHasThem(t *testing.T) {
 	if a, b := digest(`{"id":9007199254740992}`), digest(`{"id":9007199254740993}`); a == b {
 		t.Error("a digit beyond a float's does not change the digest")
 	}
-	if a, b := digest(`null`), EvaluationDigest(suiteOf(t), ""); a != b {
+	if a, b := digest(`null`), EvaluationDigest(suiteOf(t), "", Digests{}); a != b {
 		t.Error("null is not as if params were left out")
 	}
 }
@@ -185,7 +185,7 @@ func TestParamsAsTheirWriterHasThem(t *testing.T) {
 func TestHeadersOfOneNameKeepTheirOrder(t *testing.T) {
 	a := suiteOf(t, `{retriever: {headers: [{name: X-A, value: "1"}, {name: x-a, value: "2"}]}}`)
 	b := suiteOf(t, `{retriever: {headers: [{name: x-a, value: "2"}, {name: X-A, value: "1"}]}}`)
-	if EvaluationDigest(a, "") == EvaluationDigest(b, "") {
+	if EvaluationDigest(a, "", Digests{}) == EvaluationDigest(b, "", Digests{}) {
 		t.Error("another value is sent, and the digest is the same")
 	}
 }
@@ -193,16 +193,16 @@ func TestHeadersOfOneNameKeepTheirOrder(t *testing.T) {
 func TestAnEndpointHasItsOwnDigest(t *testing.T) {
 	before, after := suiteOf(t, full), suiteOf(t, full, `{endpoints: [{name: canary, retrieverURL: "http://canary2/search"}, {name: preview, retrieverURL: "http://preview/search"}]}`)
 	for endpoint, changes := range map[string]bool{"": false, "canary": true, "preview": false} {
-		a, b := EvaluationDigest(before, endpoint), EvaluationDigest(after, endpoint)
+		a, b := EvaluationDigest(before, endpoint, Digests{}), EvaluationDigest(after, endpoint, Digests{})
 		if (a != b) != changes {
 			t.Errorf("editing the URL of canary: the digest of %q changed: %t, want %t", endpoint, a != b, changes)
 		}
 	}
 	moved := suiteOf(t, full, `{retriever: {url: "http://elsewhere/search"}}`)
-	if EvaluationDigest(before, "canary") != EvaluationDigest(moved, "canary") {
+	if EvaluationDigest(before, "canary", Digests{}) != EvaluationDigest(moved, "canary", Digests{}) {
 		t.Error("editing the suite's own URL changed the digest of canary, which is asked elsewhere")
 	}
-	if EvaluationDigest(before, "canary") == EvaluationDigest(before, "") {
+	if EvaluationDigest(before, "canary", Digests{}) == EvaluationDigest(before, "", Digests{}) {
 		t.Error("canary has the digest of the suite's own URL")
 	}
 }
@@ -215,7 +215,7 @@ func TestTheDigestStays(t *testing.T) {
 		"full":  {full, "sha256:e5080dcefb52bc8fe08e934a874f2e7e8c27ac2944390ba093f3d3ba08e35aba"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := EvaluationDigest(suiteOf(t, test.spec), ""); got != test.want {
+			if got := EvaluationDigest(suiteOf(t, test.spec), "", Digests{}); got != test.want {
 				t.Errorf("the digest is %s, and was %s", got, test.want)
 			}
 		})

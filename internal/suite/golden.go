@@ -79,7 +79,7 @@ func goldenFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source, d Deps)
 		if err != nil {
 			return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("read ConfigMap %s: %w", g.ConfigMapRef.Name, err))
 		}
-		return filesOf(cm, g.ConfigMapRef.Key, false)
+		return filesOf(cm, g.ConfigMapRef.Key, "spec.goldenSet.configMapRef", false)
 	case g.ConfigMapSelector != nil:
 		return selectedFiles(ctx, s, src)
 	case g.HTTP != nil:
@@ -105,7 +105,7 @@ func selectedFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source) ([]go
 	}
 	var files []golden.File
 	for i := range cms {
-		more, err := filesOf(&cms[i], "", true)
+		more, err := filesOf(&cms[i], "", "spec.goldenSet.configMapSelector", true)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func selectedFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source) ([]go
 }
 
 // filesOf gives the ConfigMap's files, one key or all in the order of their names.
-func filesOf(cm *corev1.ConfigMap, key string, qualified bool) ([]golden.File, error) {
+func filesOf(cm *corev1.ConfigMap, key, field string, qualified bool) ([]golden.File, error) {
 	keys := slices.Sorted(maps.Keys(cm.Data))
 	keys = append(keys, slices.Collect(maps.Keys(cm.BinaryData))...)
 	slices.Sort(keys)
@@ -124,7 +124,7 @@ func filesOf(cm *corev1.ConfigMap, key string, qualified bool) ([]golden.File, e
 	}
 	if key != "" {
 		if !slices.Contains(keys, key) {
-			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of spec.goldenSet.configMapRef has no key %q: it has %s; name one of these, or leave key out to read all", cm.Name, key, strings.Join(keys, ", "))
+			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of %s has no key %q: it has %s; name one of these, or leave key out to read all", cm.Name, field, key, strings.Join(keys, ", "))
 		}
 		keys = []string{key}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/answer"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/report"
@@ -18,57 +19,24 @@ import (
 // says all that is missing in one *Error.
 func CheckCredentials(ctx context.Context, s *v1alpha1.EvalSuite, src Source) error {
 	c := newCredentials(ctx, s.Namespace, src)
-	c.config(s, "")
+	c.retriever(s, s.Spec.Retriever.URL)
+	c.answer(s, "")
+	c.model(s)
 	return join(c.missing)
-}
-
-// config resolves the retriever's connection. What is missing is in c.missing.
-func (c *credentials) config(s *v1alpha1.EvalSuite, url string) retriever.Config {
-	const field = "spec.retriever"
-	r := &s.Spec.Retriever
-	auth := c.login(r.Auth, field)
-	cfg := retriever.Config{
-		URL:           url,
-		Method:        string(r.Method),
-		Header:        c.headers(r.Headers, field),
-		BearerToken:   auth.bearer,
-		BasicUser:     auth.user,
-		BasicPassword: auth.password,
-		OAuth2:        auth.oauth2,
-		TLS:           c.tls(r.TLS, field),
-		Timeout:       time.Duration(r.TimeoutSeconds) * time.Second,
-		MaxIdle:       int(s.Spec.Execution.Parallelism),
-	}
-	if r.MaxRetries != nil {
-		cfg.MaxRetries = int(*r.MaxRetries)
-	}
-	if e := r.Embedding; e != nil {
-		const field = field + ".embedding"
-		auth := c.login(e.Auth, field)
-		cfg.Embedding = &retriever.EmbeddingConfig{
-			URL:           e.URL,
-			Model:         e.Model,
-			Dimensions:    int(e.Dimensions),
-			Header:        c.headers(e.Headers, field),
-			BearerToken:   auth.bearer,
-			BasicUser:     auth.user,
-			BasicPassword: auth.password,
-			OAuth2:        auth.oauth2,
-			TLS:           c.tls(e.TLS, field),
-		}
-	}
-	cfg.Secrets = c.secrets
-	return cfg
 }
 
 // Prepare makes a run of the suite ready: it reads the golden set and the
 // credentials and compiles the mappings, and calls nobody. Its error is an
-// *Error that says what to do. The caller closes Client.
+// *Error that says what to do. The caller closes what it got.
 func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Source, d Deps) (*Prepared, error) {
 	if err := Check(s); err != nil {
 		return nil, err
 	}
-	url, err := endpointURL(s, o.Endpoint)
+	at, err := endpointURLs(s, o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := LoadReferenced(ctx, s, src)
 	if err != nil {
 		return nil, err
 	}
@@ -85,21 +53,86 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	if len(cases.Cases) == 0 {
 		return nil, errorf(ReasonNoCases, "no case of the golden set carries one of the run's tags (%s): the golden set has %s", strings.Join(o.Tags, ", "), tagList(set.Tags()))
 	}
-
 	topK := int(s.Spec.Retriever.TopK)
 	if o.TopK > 0 {
 		topK = o.TopK
 	}
-	plan, err := planOf(s, cases.Cases, topK)
+	plan, err := planOf(s, cases.Cases, topK, o)
 	if err != nil {
 		return nil, err
 	}
-
-	c := newCredentials(ctx, s.Namespace, src)
-	cfg := c.config(s, url)
-	if err := join(c.missing); err != nil {
+	revision := o.Revision
+	if revision == "" {
+		revision = NoTargetsRevision
+	}
+	p := &Prepared{
+		Plan:             plan,
+		Golden:           set,
+		EvaluationDigest: EvaluationDigest(s, o.Endpoint, refs.Digests),
+		GoldenSetDigest:  set.Digest,
+		Revision:         revision,
+		Endpoint:         o.Endpoint,
+		Full:             o.Full(),
+		TopK:             topK,
+		Unit:             string(s.Spec.Scoring.Unit),
+		PrimaryK:         plan.Score.PrimaryK,
+		Cost:             CostOf(s, o, cases, refs),
+		at:               at,
+	}
+	if err := p.connect(newCredentials(ctx, s.Namespace, src), s, o, at, refs, d); err != nil {
+		p.Close()
 		return nil, err
 	}
+	return p, nil
+}
+
+// connect makes the clients of whom the run asks.
+func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, o RunOptions, at urls, refs Referenced, d Deps) error {
+	retrieving, answering, judging := c.retriever(s, at.retriever), c.answer(s, at.answer), c.model(s)
+	if err := join(c.missing); err != nil {
+		return err
+	}
+	if at.retriever != "" {
+		client, err := newRetriever(s, retrieving, p.TopK, d)
+		if err != nil {
+			return err
+		}
+		p.Parties.Retriever = client
+		p.closers = append(p.closers, client.Close)
+	}
+	if p.Plan.Score.Answer {
+		client, err := newAnswerer(s, answering, p.PrimaryK, d)
+		if err != nil {
+			return err
+		}
+		p.Parties.Answerer = client
+		p.closers = append(p.closers, client.Close)
+	}
+	if p.Plan.Score.Judge {
+		return p.newJudge(s, judging, refs, d)
+	}
+	return nil
+}
+
+// URLs are where the run asks: the retriever, empty where the answer service
+// retrieves by itself, and the answer service, empty where it is not asked.
+func (p *Prepared) URLs() (retriever, answer string) {
+	if p.Parties.Answerer == nil {
+		return p.at.retriever, ""
+	}
+	return p.at.retriever, p.at.answer
+}
+
+// Close lets go of all connections.
+func (p *Prepared) Close() {
+	for _, end := range p.closers {
+		end()
+	}
+}
+
+// newRetriever makes the retriever's client.
+func newRetriever(s *v1alpha1.EvalSuite, cfg retriever.Config, topK int, d Deps) (*retriever.Client, error) {
+	var err error
 	if cfg.Program, err = compile(s); err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.%w", err)
 	}
@@ -109,68 +142,45 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	if cfg.Params, err = params(s); err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.%w", err)
 	}
-	if perSecond := int(s.Spec.Retriever.RequestsPerSecond); perSecond > 0 && d.Limits != nil {
-		cfg.Limiter = d.Limits.For(s.Namespace, url, perSecond)
-	}
-	cfg.Observe = d.Observe
+	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, s.Spec.Retriever.RequestsPerSecond)
+	cfg.Observe = d.observe(score.RetrievalStage)
+	cfg.Egress = d.Egress
 	client, err := retriever.New(cfg)
 	if err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.retriever.%w", err)
 	}
-
-	revision := o.Revision
-	if revision == "" {
-		revision = NoTargetsRevision
-	}
-	return &Prepared{
-		Plan:             plan,
-		Client:           client,
-		Golden:           set,
-		EvaluationDigest: EvaluationDigest(s, o.Endpoint),
-		GoldenSetDigest:  set.Digest,
-		Revision:         revision,
-		Endpoint:         o.Endpoint,
-		Full:             o.Full(),
-		TopK:             topK,
-		Unit:             string(s.Spec.Scoring.Unit),
-		PrimaryK:         plan.Score.PrimaryK,
-		Calls:            Calls(s, cases),
-	}, nil
+	return client, nil
 }
 
-// Calls is how many HTTP calls a run over these cases makes, before retries:
-// one for each case that retrieval metrics run over, the warm-up, which asks
-// some of these cases once more, and one for the vector of each question.
-func Calls(s *v1alpha1.EvalSuite, cases *golden.Set) int64 {
-	var due int64
-	questions := map[string]bool{}
-	for i := range cases.Cases {
-		if c := &cases.Cases[i]; c.Due() {
-			due++
-			questions[c.Question] = true
-		}
+// newAnswerer makes the answer service's client.
+func newAnswerer(s *v1alpha1.EvalSuite, cfg answer.Config, primaryK int, d Deps) (*answer.Client, error) {
+	a := s.Spec.Answer
+	var err error
+	if cfg.Program, err = compileAnswer(s); err != nil {
+		return nil, errorf(ReasonInvalidMapping, "spec.%w", err)
 	}
-	if due == 0 {
-		return 0
+	if cfg.Params, err = freeMap(a.Params); err != nil {
+		return nil, errorf(ReasonInvalidMapping, "spec.answer.params %w", err)
 	}
-	calls := due
-	if w := s.Spec.Retriever.WarmupRequests; w != nil {
-		calls += int64(*w)
+	cfg.Contexts = answerContexts(a, primaryK)
+	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, a.RequestsPerSecond)
+	cfg.Observe = d.observe(score.AnswerStage)
+	cfg.Egress = d.Egress
+	client, err := answer.New(cfg)
+	if err != nil {
+		return nil, errorf(ReasonInvalidMapping, "spec.answer.%w", err)
 	}
-	if program, err := compile(s); err == nil && program.UsesVector() {
-		calls += int64(len(questions))
-	}
-	return calls
+	return client, nil
 }
 
-func planOf(s *v1alpha1.EvalSuite, cases []golden.Case, topK int) (eval.Plan, error) {
+func planOf(s *v1alpha1.EvalSuite, cases []golden.Case, topK int, o RunOptions) (eval.Plan, error) {
 	minCoverage, err := strconv.ParseFloat(s.Spec.Scoring.MinCoverage, 64)
 	if err != nil {
 		return eval.Plan{}, errorf(ReasonInvalidObjective, "spec.scoring.minCoverage must be a decimal string from \"0\" to \"1\": %w", err)
 	}
 	plan := eval.Plan{
 		Cases:       cases,
-		Score:       scoreSpec(s, topK),
+		Score:       scoreSpec(s, topK, o),
 		MinCoverage: minCoverage,
 		Parallelism: int(s.Spec.Execution.Parallelism),
 		Timeout:     time.Duration(s.Spec.Execution.TimeoutSeconds) * time.Second,
@@ -179,7 +189,7 @@ func planOf(s *v1alpha1.EvalSuite, cases []golden.Case, topK int) (eval.Plan, er
 		plan.WarmupRequests = int(*w)
 	}
 	for _, o := range s.Spec.Objectives {
-		plan.Objectives = append(plan.Objectives, score.Objective{Metric: o.Metric, Tag: tagOf(o), Min: o.Min, Max: o.Max})
+		plan.Objectives = append(plan.Objectives, score.Objective{Metric: o.Metric, Tag: tagOf(o), Min: o.Min, Max: o.Max, MaxDrop: o.MaxDrop})
 	}
 	return plan, nil
 }
@@ -202,6 +212,8 @@ func (p *Prepared) Meta(s *v1alpha1.EvalSuite, uid, name string, trigger v1alpha
 			Unit:             p.Unit,
 			PrimaryK:         p.PrimaryK,
 			EvaluationDigest: p.EvaluationDigest,
+			BLEUTokenizer:    string(p.Plan.Score.Tokenizer),
+			Judge:            p.Judge,
 		},
 	}
 }

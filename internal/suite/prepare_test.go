@@ -26,7 +26,7 @@ func prepare(t *testing.T, spec string, o RunOptions, d Deps) (*Prepared, error)
 	t.Helper()
 	p, err := Prepare(t.Context(), suiteOf(t, spec), o, &objects{configMaps: []*corev1.ConfigMap{golden3}}, d)
 	if err == nil {
-		t.Cleanup(p.Client.Close)
+		t.Cleanup(p.Close)
 	}
 	return p, err
 }
@@ -58,10 +58,10 @@ func TestPrepare(t *testing.T) {
 		t.Error(diff)
 	}
 	rest := Prepared{
-		EvaluationDigest: EvaluationDigest(s, ""), GoldenSetDigest: p.Golden.Digest, Revision: NoTargetsRevision,
-		Full: true, TopK: 20, Unit: "Document", PrimaryK: 5, Calls: 5,
+		EvaluationDigest: EvaluationDigest(s, "", Digests{}), GoldenSetDigest: p.Golden.Digest, Revision: NoTargetsRevision,
+		Full: true, TopK: 20, Unit: "Document", PrimaryK: 5, Cost: Cost{Calls: 5},
 	}
-	if diff := cmp.Diff(rest, *p, cmpopts.IgnoreFields(Prepared{}, "Plan", "Client", "Golden")); diff != "" {
+	if diff := cmp.Diff(rest, *p, cmpopts.IgnoreFields(Prepared{}, "Plan", "Parties", "Golden"), cmpopts.IgnoreUnexported(Prepared{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -97,12 +97,12 @@ func TestPrepareByTheRunsOptions(t *testing.T) {
 			p := mustPrepare(t, spec, test.options, Deps{})
 			got := facts{
 				Cases: ids(&golden.Set{Cases: p.Plan.Cases}), Digest: test.want.Digest, Revision: p.Revision, Endpoint: p.Endpoint,
-				Full: p.Full, TopK: p.TopK, PrimaryK: p.PrimaryK, K: p.Plan.Score.K, Calls: p.Calls, OwnSet: p.GoldenSetDigest != whole.GoldenSetDigest,
+				Full: p.Full, TopK: p.TopK, PrimaryK: p.PrimaryK, K: p.Plan.Score.K, Calls: p.Cost.Calls, OwnSet: p.GoldenSetDigest != whole.GoldenSetDigest,
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if want := EvaluationDigest(s, test.want.Digest); p.EvaluationDigest != want {
+			if want := EvaluationDigest(s, test.want.Digest, Digests{}); p.EvaluationDigest != want {
 				t.Errorf("the digest is %s, want that of endpoint %q", p.EvaluationDigest, test.want.Digest)
 			}
 			if p.Plan.Score.TopK != p.TopK || p.GoldenSetDigest != p.Golden.Digest {
@@ -180,7 +180,7 @@ func TestCalls(t *testing.T) {
 		"vectors that nobody reads":       {`{retriever: {embedding: {url: "http://e/v1", model: m}}}`, cases("a", "b"), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Calls(suiteOf(t, test.spec), test.cases); got != test.want {
+			if got := CostOf(suiteOf(t, test.spec), RunOptions{}, test.cases, Referenced{}).Calls; got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
@@ -200,10 +200,10 @@ func TestCallsAreThoseOfARun(t *testing.T) {
 	defer server.Close()
 	spec := strings.ReplaceAll(`{retriever: {url: "SERVER/search", warmupRequests: 2, embedding: {url: "SERVER/embed", model: m}, request: '{"v": vector}'}, execution: {parallelism: 1}}`, "SERVER", server.URL)
 	var attempts []string
-	p := mustPrepare(t, spec, RunOptions{}, Deps{Observe: func(outcome string, _ float64) { attempts = append(attempts, outcome) }})
-	result := eval.Run(t.Context(), p.Plan, p.Client, nil)
-	if diff := cmp.Diff(map[string]int64{"/embed": 3, "/search": 5}, counts); diff != "" || p.Calls != 8 || result.Done != 3 {
-		t.Errorf("%d calls were said, %d cases done: %s", p.Calls, result.Done, diff)
+	p := mustPrepare(t, spec, RunOptions{}, Deps{Observe: func(_, outcome string, _ float64) { attempts = append(attempts, outcome) }})
+	result := eval.Run(t.Context(), p.Plan, p.Parties, nil)
+	if diff := cmp.Diff(map[string]int64{"/embed": 3, "/search": 5}, counts); diff != "" || p.Cost.Calls != 8 || result.Done != 3 {
+		t.Errorf("%d calls were said, %d cases done: %s", p.Cost.Calls, result.Done, diff)
 	}
 	if want := slices.Repeat([]string{retriever.OK}, 5); !slices.Equal(attempts, want) {
 		t.Errorf("the observer heard of %v", attempts)
@@ -240,10 +240,10 @@ func TestRunsShareTheRateOfAHost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer p.Client.Close()
+			defer p.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err = p.Client.Retrieve(ctx, &golden.Case{ID: "a", Question: "a"}, 1)
+			_, err = p.Parties.Retriever.Retrieve(ctx, &golden.Case{ID: "a", Question: "a"}, 1)
 			if waits := err != nil && strings.Contains(err.Error(), "requestsPerSecond"); waits != test.waits || !waits && err != nil {
 				t.Errorf("waits is %t, want %t (%v)", waits, test.waits, err)
 			}

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +12,17 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/score"
 )
 
 // NoTargetsRevision is the one revision of a suite that has no targets.
@@ -37,6 +42,9 @@ const (
 	ReasonSecretUnreadable    = "SecretUnreadable"
 	ReasonConfigMapNotFound   = "ConfigMapNotFound"
 	ReasonConfigMapUnreadable = "ConfigMapUnreadable"
+	ReasonPromptInvalid       = "PromptInvalid"
+	ReasonLabelsInvalid       = "LabelsInvalid"
+	ReasonInvalidJudge        = "InvalidJudge"
 )
 
 // Reasons of an Error that is the run's own: its suite is fine.
@@ -118,8 +126,28 @@ type Deps struct {
 	Limits *retriever.Limits
 	// HTTPClient fetches golden sets over http; nil: one with sane bounds.
 	HTTPClient *http.Client
-	// Observe hears of every attempt against the retriever; may be nil.
-	Observe func(outcome string, seconds float64)
+	// Observe hears of every attempt of a stage (retrieval, answer, judge); may be nil.
+	Observe func(stage, outcome string, seconds float64)
+	// Verdicts keeps what the judge said across runs; nil: nothing does.
+	Verdicts judge.Cache
+	// Egress says where connections may go; nil: anywhere.
+	Egress call.Egress
+}
+
+// limiter is that of a URL's host, for all runs of the namespace; nil where the
+// suite asks for none.
+func (d Deps) limiter(namespace, url string, perSecond int32) *rate.Limiter {
+	if perSecond <= 0 || d.Limits == nil {
+		return nil
+	}
+	return d.Limits.For(namespace, url, int(perSecond))
+}
+
+func (d Deps) observe(stage score.Stage) func(outcome string, seconds float64) {
+	if d.Observe == nil {
+		return nil
+	}
+	return func(outcome string, seconds float64) { d.Observe(string(stage), outcome, seconds) }
 }
 
 // RunOptions is what one run wants otherwise than its suite.
@@ -132,26 +160,43 @@ type RunOptions struct {
 	Tags []string
 	// TopK replaces the suite's; 0: the suite's own.
 	TopK int
+	// Stages are what the run goes through; none: all that the suite has.
+	Stages []v1alpha1.Stage
 	// Golden, where given, replaces the suite's golden set.
 	Golden []golden.File
 }
 
 // OptionsOf gives the options that a run's spec asks for.
 func OptionsOf(spec *v1alpha1.EvalRunSpec) RunOptions {
-	o := RunOptions{Endpoint: spec.Endpoint, Revision: spec.Revision, Tags: spec.Tags}
+	o := RunOptions{Endpoint: spec.Endpoint, Revision: spec.Revision, Tags: spec.Tags, Stages: spec.Stages}
 	if spec.TopK != nil {
 		o.TopK = int(*spec.TopK)
 	}
 	return o
 }
 
-// Full says whether the run measures all of the suite: its own URL, every case, its own topK.
-func (o RunOptions) Full() bool { return o.Endpoint == "" && len(o.Tags) == 0 && o.TopK == 0 }
+// Full says whether the run measures all of the suite: its own URLs, every case,
+// its own topK, all stages.
+func (o RunOptions) Full() bool { return o.Endpoint == "" && o.Whole() }
+
+// Whole says whether the run measures all that the suite does, at whatever
+// endpoint.
+func (o RunOptions) Whole() bool { return len(o.Tags) == 0 && o.TopK == 0 && len(o.Stages) == 0 }
+
+// has says whether the run goes through the stage, if its suite does.
+func (o RunOptions) has(stage v1alpha1.Stage) bool {
+	return len(o.Stages) == 0 || slices.Contains(o.Stages, stage)
+}
 
 // Prepared is a run that is ready to be carried out.
 type Prepared struct {
-	Plan   eval.Plan
-	Client *retriever.Client
+	Plan eval.Plan
+	// Parties are whom the run asks; Close lets go of them.
+	Parties eval.Parties
+	// Judge is who judges; nil where nobody does.
+	Judge *judge.Identity
+	// Budget of the run's judge; nil where it has none.
+	Budget *judge.Budget
 	// Golden is the suite's whole set, after goldenSet.tags; Plan.Cases is what this run asks of it.
 	Golden *golden.Set
 	// EvaluationDigest, GoldenSetDigest, Revision and Endpoint are the result's key.
@@ -164,8 +209,12 @@ type Prepared struct {
 	TopK     int
 	Unit     string
 	PrimaryK int
-	// Calls is how many HTTP calls the run makes, before retries.
-	Calls int64
+	// Cost is what the run takes, before retries.
+	Cost Cost
+
+	at          urls
+	calibration *calibration
+	closers     []func()
 }
 
 // Cutoffs gives the cut-offs and the primary one, with the defaults that
@@ -209,20 +258,31 @@ func Cutoffs(s *v1alpha1.Scoring, topK int) (ks []int, primary int) {
 // PrimaryMetric is the name of the headline hit rate.
 func PrimaryMetric(primaryK int) string { return "hit_rate@" + strconv.Itoa(primaryK) }
 
-// endpointURL gives the URL that a run with this endpoint asks.
-func endpointURL(s *v1alpha1.EvalSuite, name string) (string, error) {
+// urls are where a run asks.
+type urls struct{ retriever, answer string }
+
+// endpointURLs gives the URLs that a run with this endpoint asks. What the
+// endpoint does not name is the suite's own.
+func endpointURLs(s *v1alpha1.EvalSuite, name string) (urls, error) {
+	u := urls{retriever: s.Spec.Retriever.URL}
+	if s.Spec.Answer != nil {
+		u.answer = s.Spec.Answer.URL
+	}
 	if name == "" {
-		return s.Spec.Retriever.URL, nil
+		return u, nil
 	}
 	known := make([]string, 0, len(s.Spec.Endpoints))
 	for _, e := range s.Spec.Endpoints {
 		if e.Name == name {
-			return e.RetrieverURL, nil
+			return urls{retriever: cmp.Or(e.RetrieverURL, u.retriever), answer: cmp.Or(e.AnswerURL, u.answer)}, nil
 		}
 		known = append(known, e.Name)
 	}
 	if len(known) == 0 {
-		return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it names none; add it to spec.endpoints", s.Name, name)
+		return urls{}, errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it names none; add it to spec.endpoints", s.Name, name)
 	}
-	return "", errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it has %s; use one of these or add it to spec.endpoints", s.Name, name, strings.Join(known, ", "))
+	return urls{}, errorf(ReasonEndpointUnknown, "the suite %s has no endpoint %q: it has %s; use one of these or add it to spec.endpoints", s.Name, name, strings.Join(known, ", "))
 }
+
+// answerContexts is how many results the answer service is given.
+func answerContexts(a *v1alpha1.Answer, primaryK int) int { return cmp.Or(int(a.Contexts), primaryK) }

@@ -15,8 +15,18 @@ import (
 	"github.com/assay-dev/assay/internal/score"
 )
 
-// StageRetrieval is the stage of asking the retriever, as labels name it.
-const StageRetrieval = "retrieval"
+// The stages of a run, as labels name them.
+const (
+	StageRetrieval = "retrieval"
+	StageAnswer    = "answer"
+	StageJudge     = "judge"
+)
+
+// What a difference is against, as the label against says.
+const (
+	againstBaseline  = "baseline"
+	againstReference = "reference"
+)
 
 // listTimeout bounds how long a scrape waits for the suites, in less than the
 // ten seconds that Prometheus waits by default.
@@ -81,8 +91,13 @@ func (e *emitter) sendSuite(status *v1alpha1.EvalSuiteStatus) {
 	if set := status.GoldenSet; set != nil && set.Cases != nil {
 		e.send(caseCount, float64(*set.Cases), "")
 	}
+	if j := status.Judge; j != nil {
+		e.sendDecimal(judgeKappa, j.KappaCorrect, "correct")
+		e.sendDecimal(judgeKappa, j.KappaGrounded, "grounded")
+	}
 	if status.LastRun != nil {
 		e.sendRun(status.LastRun)
+		e.sendStale(status)
 	}
 }
 
@@ -119,11 +134,32 @@ func (e *emitter) sendRun(run *v1alpha1.LastRun) {
 	}
 	if run.Coverage != nil {
 		e.sendDecimal(coverage, run.Coverage.Retrieval, StageRetrieval)
+		e.sendDecimal(coverage, run.Coverage.Answer, StageAnswer)
+		e.sendDecimal(coverage, run.Coverage.Judge, StageJudge)
 	}
 	for i := range run.Metrics {
-		e.sendMetric(&run.Metrics[i])
+		m := &run.Metrics[i]
+		e.sendMetric(m)
+		tag := ptr.Deref(m.Tag, "")
+		e.sendDecimal(baselineDelta, m.Delta, m.Name, tag, againstBaseline)
+		e.sendDecimal(baselineDelta, m.ReferenceDelta, m.Name, tag, againstReference)
 	}
 	e.sendObjectives(run.Objectives)
+}
+
+// sendStale says whether the last run found that the relevant ids no longer fit,
+// where its result is still known.
+func (e *emitter) sendStale(status *v1alpha1.EvalSuiteStatus) {
+	for i := range status.Results {
+		if r := &status.Results[i]; r.Run == status.LastRun.Name {
+			stale := 0.0
+			if r.Reason == score.ReasonLabelsStale {
+				stale = 1
+			}
+			e.send(labelsStale, stale, "")
+			return
+		}
+	}
 }
 
 func (e *emitter) sendMetric(m *v1alpha1.SuiteMetric) {

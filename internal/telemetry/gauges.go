@@ -35,6 +35,26 @@ var (
 		"Share of cases that failed after retries, in the suite's last scored full run. An empty tag means all cases.", "tag")
 	retrievalLatencyP95 = suiteGauge("retrieval_latency_p95_seconds",
 		"95th percentile of how long the retriever took to answer, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	answerLatencyP95 = suiteGauge("answer_latency_p95_seconds",
+		"95th percentile of how long the answer service took to answer, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	bleu = suiteGauge("bleu",
+		"Mean sentence BLEU of the answers against their references, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	accuracy = suiteGauge("accuracy",
+		"Share of answers that the judge finds correct, over answerable cases with a reference, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	hallucinationRate = suiteGauge("hallucination_rate",
+		"Share of answers that their contexts do not support, as the judge finds, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	contextRelevance = suiteGauge("context_relevance",
+		"Mean relevance of the contexts to their question, from 1 to 5, as the judge finds, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	abstentionAccuracy = suiteGauge("abstention_accuracy",
+		"Share of the cases without an answer in the corpus that were declined, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	abstentionRate = suiteGauge("abstention_rate",
+		"Share of the answerable cases that were declined all the same, in the suite's last scored full run. An empty tag means all cases.", "tag")
+	baselineDelta = suiteGauge("baseline_delta",
+		"Difference of a metric from the baseline or from the reference run, on the cases that both have, in the suite's last scored full run.", "metric", "tag", "against")
+	labelsStale = suiteGauge("labels_stale",
+		"Whether the golden set's relevant ids no longer fit the corpus, in the suite's last scored full run: 1 if so, else 0.", "tag")
+	judgeKappa = suiteGauge("judge_kappa",
+		"Cohen's kappa of the judge with the labelled verdicts, by question (correct, grounded); absent where it is not known.", "question")
 
 	coverage = suiteGauge("coverage",
 		"Share of the cases that a stage was due for and that it gave a result for, in the suite's last scored full run.", "stage")
@@ -62,6 +82,8 @@ var (
 // suiteGauges are all gauges of a suite.
 var suiteGauges = []*prometheus.Desc{
 	hitRate, precision, recall, f1, fBeta, ndcg, meanAveragePrecision, mrr, rPrecision, errorRate, retrievalLatencyP95,
+	answerLatencyP95, bleu, accuracy, hallucinationRate, contextRelevance, abstentionAccuracy, abstentionRate,
+	baselineDelta, labelsStale, judgeKappa,
 	coverage, objectiveMet, lastRunTimestamp,
 	suitePassing, suiteInfo, lastPassTimestamp, nextRunTimestamp, caseCount,
 }
@@ -82,4 +104,12 @@ var families = map[string]struct {
 	score.RPrecision: {rPrecision, false},
 	score.ErrorRate:  {errorRate, false},
 	score.LatencyP95: {retrievalLatencyP95, false},
+
+	score.AnswerLatencyP95:   {answerLatencyP95, false},
+	score.BLEU:               {bleu, false},
+	score.Accuracy:           {accuracy, false},
+	score.HallucinationRate:  {hallucinationRate, false},
+	score.ContextRelevance:   {contextRelevance, false},
+	score.AbstentionAccuracy: {abstentionAccuracy, false},
+	score.AbstentionRate:     {abstentionRate, false},
 }

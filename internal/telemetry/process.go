@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 // OutcomeOK is the outcome of a request that succeeded.
@@ -24,6 +26,23 @@ var outcomes = map[string]bool{
 	"RetrieverMalformed":   true,
 	"RetrieverTooLarge":    true,
 	"RetrieverError":       true,
+	"AnswerTimeout":        true,
+	"AnswerUnreachable":    true,
+	"AnswerHTTPError":      true,
+	"AnswerRateLimited":    true,
+	"AnswerMalformed":      true,
+	"AnswerTooLarge":       true,
+	"AnswerError":          true,
+	"JudgeTimeout":         true,
+	"JudgeUnreachable":     true,
+	"JudgeHTTPError":       true,
+	"JudgeRateLimited":     true,
+	"JudgeMalformed":       true,
+	"JudgeTruncated":       true,
+	"JudgeRefused":         true,
+	"JudgeContextTooLong":  true,
+	"JudgeQuotaExceeded":   true,
+	"JudgeError":           true,
 }
 
 // Buckets in seconds: a request lasts milliseconds to minutes, a run or a wait
@@ -41,6 +60,8 @@ type Metrics struct {
 	runQueue      prometheus.Histogram
 	scheduleDelay prometheus.Histogram
 	requests      *prometheus.HistogramVec
+	judgeTokens   *prometheus.CounterVec
+	judgeCalls    *prometheus.CounterVec
 	historyLost   *prometheus.CounterVec
 	historyBytes  prometheus.Gauge
 	historyRuns   prometheus.Gauge
@@ -65,6 +86,14 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		requests: auto.NewHistogramVec(histogram("assay_request_duration_seconds",
 			"How long requests took, each retry on its own, by stage and by how they ended.", requestBuckets),
 			[]string{"stage", "outcome"}),
+		judgeTokens: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "assay_judge_tokens_total",
+			Help: "Tokens that the judge read (direction prompt) and wrote (direction completion), as its provider counted them.",
+		}, []string{"namespace", "suite", "direction"}),
+		judgeCalls: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "assay_judge_requests_total",
+			Help: "Requests for a verdict that went to the model (source model, retries included) and that were known from earlier runs (source cache).",
+		}, []string{"namespace", "suite", "source"}),
 		historyLost: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "assay_history_lost_cases_total",
 			Help: "Cases that could not be written into the history store and were given up.",
@@ -111,12 +140,24 @@ func (m *Metrics) ScheduleDelayed(delay time.Duration) {
 }
 
 // ObserveRequest observes a request of a stage that took some seconds. An
-// outcome that is neither OK nor one of the retriever's is counted as Other.
+// outcome that is neither OK nor one of a stage's is counted as Other.
 func (m *Metrics) ObserveRequest(stage, outcome string, seconds float64) {
 	if !outcomes[outcome] {
 		outcome = outcomeOther
 	}
 	observe(m.requests.WithLabelValues(stage, outcome), seconds)
+}
+
+// Judged counts what the judge of a run cost.
+func (m *Metrics) Judged(namespace, suite string, u judge.Usage) {
+	if u == (judge.Usage{}) {
+		return
+	}
+	namespace, suite = toLabel(namespace), toLabel(suite)
+	m.judgeTokens.WithLabelValues(namespace, suite, "prompt").Add(float64(u.PromptTokens))
+	m.judgeTokens.WithLabelValues(namespace, suite, "completion").Add(float64(u.CompletionTokens))
+	m.judgeCalls.WithLabelValues(namespace, suite, "model").Add(float64(u.Calls))
+	m.judgeCalls.WithLabelValues(namespace, suite, "cache").Add(float64(u.CacheHits))
 }
 
 // HistoryLost counts cases of a suite that did not get into the history.
@@ -136,6 +177,8 @@ func (m *Metrics) HistorySize(bytes, runs, cases int64) {
 func (m *Metrics) ForgetSuite(namespace, suite string) {
 	of := prometheus.Labels{"namespace": toLabel(namespace), "suite": toLabel(suite)}
 	m.runs.DeletePartialMatch(of)
+	m.judgeTokens.DeletePartialMatch(of)
+	m.judgeCalls.DeletePartialMatch(of)
 	m.historyLost.DeletePartialMatch(of)
 }
 

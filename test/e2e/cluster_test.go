@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -75,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := os.WriteFile(adminFile, server.KubeConfig, 0o600); err != nil {
 		return 0, err
 	}
-	stop, err := startControllerManager()
+	stop, err := startControllerManager(filepath.Join(server.ControlPlane.GetAPIServer().CertDir, "sa-signer.key"))
 	if err != nil {
 		return 0, err
 	}
@@ -89,8 +90,9 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startControllerManager starts what collects garbage and makes tokens work.
-func startControllerManager() (stop func(), err error) {
+// startControllerManager starts what collects garbage, makes tokens work, with
+// the key that kube-apiserver signs them with, and rolls Deployments out.
+func startControllerManager(signingKey string) (stop func(), err error) {
 	binary := filepath.Join(assets, "kube-controller-manager")
 	log, err := os.Create(filepath.Join(scratchDir, "kube-controller-manager.log"))
 	if err != nil {
@@ -100,7 +102,9 @@ func startControllerManager() (stop func(), err error) {
 		"--kubeconfig="+adminFile,
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,clusterrole-aggregation-controller",
+		"--service-account-private-key-file="+signingKey,
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,"+
+			"clusterrole-aggregation-controller,deployment-controller,replicaset-controller",
 	)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -133,8 +137,14 @@ func mustKubectl(t *testing.T, args ...string) string {
 // eventually polls until the check gives nil.
 func eventually(t *testing.T, check func(context.Context) error) {
 	t.Helper()
+	eventuallyWithin(t, pollTimeout, check)
+}
+
+// eventuallyWithin is for what takes its time.
+func eventuallyWithin(t *testing.T, timeout time.Duration, check func(context.Context) error) {
+	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, pollTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		last = check(ctx)
 		return last == nil, nil
 	})

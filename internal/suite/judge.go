@@ -1,0 +1,155 @@
+package suite
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
+	"github.com/assay-dev/assay/internal/judge"
+	"github.com/assay-dev/assay/internal/judge/anthropic"
+	"github.com/assay-dev/assay/internal/judge/openai"
+	"github.com/assay-dev/assay/internal/judge/provider"
+	"github.com/assay-dev/assay/internal/score"
+)
+
+// defaultJudgeURL is where a provider is asked without a url.
+var defaultJudgeURL = map[v1alpha1.JudgeProvider]string{
+	v1alpha1.JudgeOpenAI:    "https://api.openai.com/v1",
+	v1alpha1.JudgeAnthropic: "https://api.anthropic.com",
+}
+
+// connection is how the judge's model is reached, with its credentials.
+type connection struct {
+	apiKey string
+	http   call.HTTPConfig
+}
+
+// model resolves the judge's connection. What is missing is in c.missing.
+func (c *credentials) model(s *v1alpha1.EvalSuite) connection {
+	const field = "spec.judge"
+	j := s.Spec.Judge
+	if j == nil || j.Provider == v1alpha1.JudgeLexical {
+		return connection{}
+	}
+	auth := c.login(j.Auth, field)
+	conn := connection{http: call.HTTPConfig{
+		Words:   call.Words{Service: "the judge", Outcome: "Judge", Field: "judge", Root: "judge", Refused: "judge.model and judge.extraBody", Shorten: "lower judge.maxOutputTokens"},
+		URL:     judgeURL(j),
+		Header:  c.headers(j.Headers, field),
+		Auth:    call.Auth{BearerToken: auth.bearer, BasicUser: auth.user, BasicPassword: auth.password, OAuth2: auth.oauth2},
+		TLS:     c.tls(j.TLS, field),
+		Timeout: time.Duration(j.TimeoutSeconds) * time.Second,
+		MaxIdle: int(s.Spec.Execution.Parallelism),
+	}}
+	if ref := j.APIKeySecretRef; ref != nil {
+		conn.apiKey = c.value(*ref, field+".apiKeySecretRef")
+	}
+	conn.http.Secrets = call.NewRedactor(c.secrets...)
+	return conn
+}
+
+func judgeURL(j *v1alpha1.Judge) string {
+	if j.URL != "" {
+		return j.URL
+	}
+	return defaultJudgeURL[j.Provider]
+}
+
+// judge makes the run's judge, and what it is held against.
+func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referenced, d Deps) error {
+	j := s.Spec.Judge
+	identity := judge.LexicalIdentity()
+	var grader judge.Judge
+	if j.Provider == v1alpha1.JudgeLexical {
+		grader = judge.NewLexical()
+	} else {
+		model, err := p.newModel(s, conn, d)
+		if err != nil {
+			return err
+		}
+		identity = judge.ModelIdentity(judge.Identity{
+			Provider: string(j.Provider), Model: j.Model, URL: j.URL, Parameters: parameters(j),
+		}, refs.Prompt)
+		p.Budget = judge.NewBudget(j.MaxTokensPerRun, j.MaxCallsPerRun, judge.Usage{})
+		grader = judge.New(model, judge.Options{
+			Identity:        identity,
+			Prompt:          refs.Prompt,
+			MaxOutputTokens: int(j.MaxOutputTokens),
+			Cache:           d.Verdicts,
+			CacheScope:      s.Namespace,
+			Budget:          p.Budget,
+		})
+	}
+	p.Judge = &identity
+	p.Parties.Judge = grader
+	if len(refs.Labels) > 0 {
+		c, err := newCalibration(s, grader, identity, refs)
+		if err != nil {
+			return err
+		}
+		p.calibration, p.Plan.Calibrate = c, c.run
+	}
+	return nil
+}
+
+// newModel makes the client of the model behind the judge.
+func (p *Prepared) newModel(s *v1alpha1.EvalSuite, conn connection, d Deps) (judge.Model, error) {
+	j := s.Spec.Judge
+	cfg := provider.Config{
+		URL:        conn.http.URL,
+		Model:      j.Model,
+		APIKey:     conn.apiKey,
+		Timeout:    conn.http.Timeout,
+		MaxRetries: int(ptr.Deref(j.MaxRetries, 0)),
+		Limiter:    d.limiter(s.Namespace, conn.http.URL, j.RequestsPerSecond),
+		Redact:     conn.http.Secrets.Redact,
+		Observe:    d.observe(score.JudgeStage),
+	}
+	conn.http.Egress = d.Egress
+	client, err := call.NewHTTPClient(conn.http)
+	if err != nil {
+		return nil, errorf(ReasonInvalidJudge, "spec.judge.%w", err)
+	}
+	cfg.HTTPClient = client
+	p.closers = append(p.closers, client.CloseIdleConnections)
+	if cfg.ExtraBody, err = freeMap(j.ExtraBody); err != nil {
+		return nil, errorf(ReasonInvalidJudge, "spec.judge.extraBody %w", err)
+	}
+	if j.Temperature != "" {
+		t, err := strconv.ParseFloat(j.Temperature, 64)
+		if err != nil {
+			return nil, errorf(ReasonInvalidJudge, "spec.judge.temperature must be a decimal string from \"0\" to \"2\": %w", err)
+		}
+		cfg.Temperature = &t
+	}
+	newModel := openai.New
+	if j.Provider == v1alpha1.JudgeAnthropic {
+		newModel = anthropic.New
+	}
+	model, err := newModel(cfg)
+	if err != nil {
+		return nil, errorf(ReasonInvalidJudge, "spec.judge: %w", err)
+	}
+	return model, nil
+}
+
+// parameters are what changes what the model says, as canonical JSON.
+func parameters(j *v1alpha1.Judge) string {
+	p := struct {
+		Temperature     string          `json:"temperature,omitempty"`
+		MaxOutputTokens int32           `json:"maxOutputTokens"`
+		ExtraBody       json.RawMessage `json:"extraBody,omitempty"`
+	}{Temperature: j.Temperature, MaxOutputTokens: j.MaxOutputTokens}
+	if body := canonicalMap(j.ExtraBody); body != nil {
+		p.ExtraBody = body.Raw
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err.Error() // of a free map that JSON cannot hold, which no API server lets in
+	}
+	return string(raw)
+}
