@@ -23,6 +23,7 @@ import (
 	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/recorder"
 	"github.com/assay-dev/assay/internal/retriever"
+	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
 	"github.com/assay-dev/assay/internal/telemetry"
@@ -57,6 +58,8 @@ type RunReconciler struct {
 	MaxRuns int
 	// History keeps every run; nil where there is none.
 	History recorder.Store
+	// Baselines finds what runs are compared with; nil where there is no history.
+	Baselines Baselines
 	// Verdicts keeps what judges said across runs; nil where nothing does.
 	Verdicts judge.Cache
 }
@@ -144,6 +147,9 @@ func (r *RunReconciler) stopOf(run *v1alpha1.EvalRun, suiteGone bool) *eval.Stop
 	if !ok {
 		return nil
 	}
+	if reason == schedule.ReasonSuperseded {
+		return &eval.Stop{Reason: reason, Message: "a newer revision followed the one that this run measures"}
+	}
 	if reason == status.ReasonReplaced {
 		return &eval.Stop{Reason: reason, Message: "a newer slot of the schedule replaced this run (spec.concurrencyPolicy is Replace)"}
 	}
@@ -226,6 +232,16 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictError, status.ReasonTooManyTries,
 			fmt.Sprintf("the operator ended %d times while this run went, and it may be the run that ends it: see the operator's log of that time, and its memory limit", attempts))
 	}
+	if err := r.serve(ctx, run, s, p); err != nil {
+		p.Close()
+		return ctrl.Result{}, err
+	}
+	if began := run.Status; began.StartTime != nil && began.Revision != p.Revision && run.Spec.Endpoint == "" {
+		p.Close()
+		return ctrl.Result{}, r.end(ctx, run, s, v1alpha1.VerdictInconclusive, schedule.ReasonRevisionChanged,
+			fmt.Sprintf("what runs changed from revision %s to %s while the operator was down, and this run could not go on with what it began with", named(began.Revision), named(p.Revision)))
+	}
+	p.Plan.Head.Run, p.Plan.Head.UID = run.Name, string(run.UID)
 	rec := r.record(ctx, run, s, p)
 	base := run.DeepCopy()
 	restarted := run.Status.StartTime != nil
@@ -239,7 +255,8 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 		return ctrl.Result{}, err
 	}
 	final := func(result *eval.Result, ended time.Time) history.Run { return endedRow(run, s, p, result, ended) }
-	if !r.Runner.Begin(run, p, rec, final) {
+	baseline := func(ctx context.Context) *eval.Baseline { return baselineOf(ctx, s, r.Baselines) }
+	if !r.Runner.Begin(run, p, rec, baseline, final) {
 		// Another run of the suite was a moment faster; that one's end wakes this one.
 		p.Close()
 		return ctrl.Result{RequeueAfter: time.Second}, nil

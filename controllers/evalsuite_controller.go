@@ -20,7 +20,6 @@ import (
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
-	"github.com/assay-dev/assay/internal/suite"
 	"github.com/assay-dev/assay/internal/telemetry"
 )
 
@@ -52,7 +51,9 @@ type SuiteReconciler struct {
 	// Fetches bounds the golden sets that are fetched at once.
 	Fetches *Fetches
 
-	golden goldenCache
+	golden       goldenCache
+	rollouts     rolloutWatch
+	templateMaps templateMaps
 }
 
 // Reconcile looks at one EvalSuite: what is due is created first, then the
@@ -63,6 +64,7 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.golden.forget(req.NamespacedName)
+			r.templateMaps.put(req.NamespacedName, nil)
 			r.Metrics.ForgetSuite(req.Namespace, req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -92,6 +94,11 @@ func (r *SuiteReconciler) reconcile(ctx context.Context, s *v1alpha1.EvalSuite) 
 		}
 		decision = schedule.Decide(snap.scheduleFacts())
 		if err := r.create(ctx, snap, decision.Create); err != nil {
+			return 0, err
+		}
+	}
+	for _, c := range decision.Cancel {
+		if err := r.cancel(ctx, snap, c.Run, c.Reason); err != nil {
 			return 0, err
 		}
 	}
@@ -125,7 +132,7 @@ func (r *SuiteReconciler) create(ctx context.Context, snap *snapshot, due []sche
 			r.Metrics.ScheduleDelayed(snap.now.Sub(c.Slot.Add(offset)))
 		}
 		for _, name := range c.Replaces {
-			if err := r.cancel(ctx, snap, name); err != nil {
+			if err := r.cancel(ctx, snap, name, status.ReasonReplaced); err != nil {
 				return err
 			}
 		}
@@ -164,7 +171,7 @@ func (r *SuiteReconciler) checkExisting(ctx context.Context, s *v1alpha1.EvalSui
 }
 
 // cancel asks the run controller to end a run: it alone writes a run's status.
-func (r *SuiteReconciler) cancel(ctx context.Context, snap *snapshot, name string) error {
+func (r *SuiteReconciler) cancel(ctx context.Context, snap *snapshot, name, reason string) error {
 	for _, run := range snap.runs {
 		if run.Name != name || run.Annotations[v1alpha1.AnnotationCancel] != "" {
 			continue
@@ -173,7 +180,7 @@ func (r *SuiteReconciler) cancel(ctx context.Context, snap *snapshot, name strin
 		if run.Annotations == nil {
 			run.Annotations = map[string]string{}
 		}
-		run.Annotations[v1alpha1.AnnotationCancel] = status.ReasonReplaced
+		run.Annotations[v1alpha1.AnnotationCancel] = reason
 		if err := r.Patch(ctx, run, client.MergeFrom(base)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("cancel EvalRun %s: %w", name, err)
 		}
@@ -186,7 +193,7 @@ func (r *SuiteReconciler) cancel(ctx context.Context, snap *snapshot, name strin
 func (r *SuiteReconciler) writeStatus(ctx context.Context, snap *snapshot, d schedule.Decision) error {
 	s := snap.suite
 	base := s.DeepCopy()
-	facts := status.SuiteFacts{Stall: snap.stall(), Revision: suite.NoTargetsRevision, Runs: snap.runs, Now: snap.now, EvaluationDigest: snap.evaluationDigest()}
+	facts := status.SuiteFacts{Stall: snap.stall(), Targets: snap.targets, Runs: snap.runs, Now: snap.now, EvaluationDigest: snap.evaluationDigest()}
 	if snap.golden.read {
 		facts.Golden = &snap.golden.summary
 	}
@@ -233,6 +240,9 @@ func (r *SuiteReconciler) lookAgain(snap *snapshot, d schedule.Decision) time.Du
 		}
 	}
 	sooner(d.Next)
+	if snap.awaitsKind {
+		sooner(snap.now.Add(installedAgain))
+	}
 	sooner(status.NextExpiry(snap.suite, snap.now))
 	if e := snap.stall(); e != nil {
 		if e.Transient {

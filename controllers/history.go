@@ -26,7 +26,8 @@ func (r *SuiteReconciler) prune(ctx context.Context, snap *snapshot) error {
 }
 
 // surplus picks the oldest finished runs beyond what spec.history keeps. A run
-// that is about to be tried once more stays until it was.
+// that is about to be tried once more stays until it was, and so does one that
+// others are compared with.
 func surplus(snap *snapshot) []*v1alpha1.EvalRun {
 	h := &snap.suite.Spec.History
 	var passed, failed []*v1alpha1.EvalRun
@@ -39,7 +40,13 @@ func surplus(snap *snapshot) []*v1alpha1.EvalRun {
 			failed = append(failed, run)
 		}
 	}
-	return append(beyond(passed, int(ptr.Deref(h.PassedRuns, 5))), beyond(failed, int(ptr.Deref(h.FailedRuns, 10)))...)
+	old := append(beyond(passed, int(ptr.Deref(h.PassedRuns, 5))), beyond(failed, int(ptr.Deref(h.FailedRuns, 10)))...)
+	return slices.DeleteFunc(old, func(run *v1alpha1.EvalRun) bool { return comparedWith(snap.suite, run.Name) })
+}
+
+// comparedWith says whether other runs are compared with this one.
+func comparedWith(s *v1alpha1.EvalSuite, run string) bool {
+	return run == known(s) || run == s.Spec.Baseline.RunName || run == s.Spec.Baseline.Reference
 }
 
 func awaitsRetry(snap *snapshot, run *v1alpha1.EvalRun) bool {

@@ -213,8 +213,15 @@ func perfect(w http.ResponseWriter, _ *http.Request, question string, _ int) {
 	reply(w, strings.TrimPrefix(question, "where is "), "noise")
 }
 
-// wrong finds nothing of it.
-func wrong(w http.ResponseWriter, _ *http.Request, _ string, _ int) { reply(w, "noise", "more-noise") }
+// wrong finds nothing of it but for a1: with no hit at all, the labels would be
+// what is wrong.
+func wrong(w http.ResponseWriter, _ *http.Request, question string, _ int) {
+	if strings.HasSuffix(question, " a1") {
+		reply(w, "noise", "a1")
+		return
+	}
+	reply(w, "noise", "more-noise")
+}
 
 // broken answers with a server error.
 func broken(w http.ResponseWriter, _ *http.Request, _ string, _ int) {

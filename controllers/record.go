@@ -53,6 +53,7 @@ func (r *RunReconciler) record(ctx context.Context, run *v1alpha1.EvalRun, s *v1
 		digests[p.Plan.Cases[i].ID] = p.Plan.Cases[i].Digest
 	}
 	maps.DeleteFunc(finished, func(id string, f eval.Finished) bool { return digests[id] != f.Digest })
+	r.takeLists(ctx, string(run.UID), finished)
 	p.Plan.Finished, p.Plan.CorpusVersion = finished, corpus
 	if p.Budget != nil {
 		for _, f := range finished {
@@ -60,6 +61,28 @@ func (r *RunReconciler) record(ctx context.Context, run *v1alpha1.EvalRun, s *v1
 		}
 	}
 	return rec
+}
+
+// takeLists adds to the cases that were asked already what they retrieved, which
+// a comparison needs. Without it the comparison has less to go by.
+func (r *RunReconciler) takeLists(ctx context.Context, uid string, finished map[string]eval.Finished) {
+	if r.Baselines == nil || len(finished) == 0 {
+		return
+	}
+	err := r.Baselines.CompareCases(ctx, uid, func(c history.CompareCase) error {
+		f, ok := finished[c.ID]
+		if !ok {
+			return nil
+		}
+		for _, id := range c.Retrieved {
+			f.Retrieved = append(f.Retrieved, eval.Retrieved{ID: id})
+		}
+		finished[c.ID] = f
+		return nil
+	})
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "what the finished cases retrieved cannot be read")
+	}
 }
 
 // giveBack takes back the attempt of runs that an orderly shutdown interrupted:

@@ -522,7 +522,7 @@ func TestHistoryIsPruned(t *testing.T) {
 			t.Errorf("failedRuns is 0, but %s is kept", describe(runs))
 		}
 	}
-	if get(t, s).Status.HitRate != "0.0000" {
+	if get(t, s).Status.HitRate != "0.3333" {
 		t.Error("the numbers of a run went with its object")
 	}
 }

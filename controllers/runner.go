@@ -126,10 +126,10 @@ func (r *Runner) Ready() bool {
 }
 
 // Begin carries the run out, in the background, and has the recorder, where
-// there is one, keep it; final makes the row of a run that has ended. It reports
-// false where the run is going already, its suite has another one going, or the
+// there is one, keep it; baseline loads what it is compared with, and final makes
+// the row of a run that has ended. It reports false where the run is going already, its suite has another one going, or the
 // operator stops.
-func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.Recorder, final func(*eval.Result, time.Time) history.Run) bool {
+func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.Recorder, baseline func(context.Context) *eval.Baseline, final func(*eval.Result, time.Time) history.Run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.base == nil || r.stopping || r.runs[run.UID] != nil {
@@ -164,6 +164,7 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.R
 		if rec != nil {
 			rec.Start()
 		}
+		p.Plan.Baseline = baseline(ctx)
 		result := eval.Run(ctx, p.Plan, p.Parties, func(c eval.CaseResult) {
 			if rec != nil {
 				rec.Observe(c)

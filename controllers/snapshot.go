@@ -27,7 +27,11 @@ type snapshot struct {
 	golden goldenFacts
 	// fresh is true where the golden set was read in this pass.
 	fresh bool
-	now   time.Time
+	// targets are the suite's workloads; nil where it has none.
+	targets *status.Targets
+	// awaitsKind says that a target's kind is not installed.
+	awaitsKind bool
+	now        time.Time
 }
 
 // stall is why nothing can be run; nil where it can.
@@ -40,6 +44,15 @@ func (r *SuiteReconciler) take(ctx context.Context, s *v1alpha1.EvalSuite) (*sna
 	var err error
 	if snap.runs, err = r.runsOf(ctx, r.Client, s, client.MatchingFields{indexRunSuite: s.Name}); err != nil {
 		return nil, err
+	}
+	if snap.targets, err = observeTargets(ctx, r.Live, s, snap.now); err != nil {
+		return nil, err
+	}
+	snap.awaitsKind = r.ensureRolloutWatch(ctx, s)
+	if snap.targets != nil {
+		r.templateMaps.put(client.ObjectKeyFromObject(s), snap.targets.Seen.ConfigMaps)
+	} else {
+		r.templateMaps.put(client.ObjectKeyFromObject(s), nil)
 	}
 	if snap.golden, snap.fresh, err = r.readGolden(ctx, s); err != nil {
 		return nil, err
@@ -242,6 +255,10 @@ func (s *snapshot) scheduleFacts() schedule.Facts {
 			LastHandledRunNow: st.LastHandledRunNow,
 		},
 	}
+	if t := s.targets; t != nil {
+		f.Key.Revision = t.Progress.Revision
+		f.Targets = &schedule.Targets{RolledOutAt: t.Progress.RolledOutAt, Settle: settleOf(s.suite)}
+	}
 	if d := spec.StartingDeadlineSeconds; d != nil {
 		f.Suite.StartingDeadline = ptr.To(time.Duration(*d) * time.Second)
 	}
@@ -249,11 +266,11 @@ func (s *snapshot) scheduleFacts() schedule.Facts {
 		f.Status.Counted = &schedule.Counted{Schedule: c.Schedule, TimeZone: c.TimeZone, Suspend: ptr.Deref(c.Suspend, false), Since: c.Since.Time}
 	}
 	if t := st.LastTriggered; t != nil {
-		f.Status.LastTriggered = &schedule.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest}
+		f.Status.LastTriggered = &schedule.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest, Revision: t.Revision}
 	}
 	for _, r := range st.Results {
 		if r.Endpoint == "" {
-			f.Status.Results = append(f.Status.Results, schedule.PastResult{Run: r.Run, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Verdict: string(r.Verdict), Time: r.Time.Time})
+			f.Status.Results = append(f.Status.Results, schedule.PastResult{Run: r.Run, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Revision: r.Revision, Verdict: string(r.Verdict), Reason: r.Reason, Time: r.Time.Time})
 		}
 	}
 	for _, run := range s.runs {
@@ -271,6 +288,8 @@ func runFacts(run *v1alpha1.EvalRun) schedule.Run {
 		CreatedAt:        run.CreationTimestamp.Time,
 		StartedAt:        microTimeOf(run.Status.StartTime),
 		Verdict:          string(run.Status.Verdict),
+		Reason:           run.Status.Reason,
+		Revision:         run.Status.Revision,
 		Full:             suite.OptionsOf(&run.Spec).Full(),
 		EvaluationDigest: run.Status.SuiteEvaluationDigest,
 		GoldenSetDigest:  run.Status.GoldenSetDigest,

@@ -81,7 +81,7 @@ func TestAMissedObjectiveFailsAndIsNamed(t *testing.T) {
 	must(t, cluster.Create(t.Context(), s))
 
 	c := condition(t, s, "Passing", metav1.ConditionFalse, "ObjectivesMissed")
-	for _, want := range []string{"hit_rate@5", "0.0000", "0.90"} {
+	for _, want := range []string{"hit_rate@5", "0.5000", "0.90"} {
 		if !strings.Contains(c.Message, want) {
 			t.Errorf("Passing says %q, want it to hold %q", c.Message, want)
 		}

@@ -35,6 +35,8 @@ const (
 	indexRunSuite = "assay.suite"
 	// indexConfigMap finds the EvalSuites that name a ConfigMap.
 	indexConfigMap = "assay.configmap"
+	// indexTarget finds the EvalSuites that a workload is a target of.
+	indexTarget = "assay.target"
 	// indexSelector finds the EvalSuites that pick ConfigMaps by their labels.
 	indexSelector = "assay.selector"
 )
@@ -57,6 +59,9 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		}},
 		{&v1alpha1.EvalSuite{}, indexConfigMap, func(o client.Object) []string {
 			return configMapsOf(&o.(*v1alpha1.EvalSuite).Spec)
+		}},
+		{&v1alpha1.EvalSuite{}, indexTarget, func(o client.Object) []string {
+			return targetsOf(&o.(*v1alpha1.EvalSuite).Spec)
 		}},
 		{&v1alpha1.EvalSuite{}, indexSelector, func(o client.Object) []string {
 			if o.(*v1alpha1.EvalSuite).Spec.GoldenSet.ConfigMapSelector == nil {
@@ -115,12 +120,20 @@ func referencedBy(spec *v1alpha1.EvalSuiteSpec) []string {
 
 // SetupWithManager registers the suite controller.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	build := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.EvalSuite{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, runNowChanged))).
 		Watches(&v1alpha1.EvalRun{}, handler.EnqueueRequestsFromMapFunc(suiteOfRun), builder.WithPredicates(runMoved)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.suitesOfConfigMap)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()}).
-		Complete(r)
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()})
+	for kind, object := range watchedKinds() {
+		build = build.WatchesMetadata(object, handler.EnqueueRequestsFromMapFunc(r.suitesOfTarget(kind)))
+	}
+	built, err := build.Build(r)
+	if err != nil {
+		return err
+	}
+	r.rollouts.controller, r.rollouts.cache, r.rollouts.mapper = built, mgr.GetCache(), mgr.GetRESTMapper()
+	return nil
 }
 
 // SetupWithManager registers the run controller.
@@ -163,6 +176,7 @@ var runMoved = predicate.Funcs{
 		return ok && ok2 && (before.Status.Verdict != after.Status.Verdict ||
 			!before.Status.StartTime.Equal(after.Status.StartTime) ||
 			before.Status.SuiteEvaluationDigest != after.Status.SuiteEvaluationDigest ||
+			before.Status.Revision != after.Status.Revision ||
 			before.Annotations[v1alpha1.AnnotationCancel] != after.Annotations[v1alpha1.AnnotationCancel])
 	},
 }
@@ -223,6 +237,7 @@ func (r *SuiteReconciler) suitesOfConfigMap(ctx context.Context, o client.Object
 			}
 		}
 	}
+	requests = append(requests, r.templateMaps.of(o.GetNamespace(), o.GetName())...)
 	add(indexConfigMap, o.GetName(), func(*v1alpha1.EvalSuite) bool { return true })
 	add(indexSelector, "true", func(s *v1alpha1.EvalSuite) bool {
 		selector, err := metav1.LabelSelectorAsSelector(s.Spec.GoldenSet.ConfigMapSelector)

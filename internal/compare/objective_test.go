@@ -196,6 +196,34 @@ func TestJudgeGivesTheValueOfAnOpenBound(t *testing.T) {
 	}
 }
 
+// The numbers that the page on baselines works out.
+func TestWorkedExample(t *testing.T) {
+	then, now := many(120, 1), many(120, 1)
+	for i := range 6 { // not found then; two of them are now
+		then[i] = ranked(at(i), 0)
+		if i > 1 {
+			now[i] = ranked(at(i), 0)
+		}
+	}
+	for i := range 9 {
+		now[10+i] = ranked(at(10+i), 0)
+	}
+	bounds := []Relative{{Metric: "hit_rate@5", MaxDrop: "0.05"}, {Metric: score.MRR, MaxDrop: "0.05"}}
+	c := Compare(side("b", then...), side("h", now...), Options{Relative: bounds})
+	got, _ := c.Delta("hit_rate@5", "")
+	want := Delta{
+		Metric: "hit_rate@5", Count: 120, Base: 0.95, Head: 0.8917, Delta: -0.0583, Low: ptr(-0.1083), High: ptr(-0.0083),
+		P: ptr(0.0327), Corrected: ptr(0.0654), SmallestDrop: ptr(0.0417),
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.00005)); diff != "" {
+		t.Error(diff)
+	}
+	r := Judge(bounds[:1], c, Policy{MinConfidence: "0.95"})[0]
+	if want := "hit_rate@5 fell from 0.9500 to 0.8917 (on 120 cases, p 0.033): 0.0583 worse, more than maxDrop 0.05"; r.Message != want || r.Outcome != score.Missed {
+		t.Errorf("%s: %s", r.Outcome, r.Message)
+	}
+}
+
 func TestTooFine(t *testing.T) {
 	for _, test := range []struct {
 		relative Relative

@@ -368,9 +368,9 @@ func TestClosenessProperties(t *testing.T) {
 	id := rapid.StringOfN(rapid.SampledFrom([]rune("abc/#가.")), 0, 12, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := id.Draw(t, "a"), id.Draw(t, "b")
-		close := closeness([]rune(a), []rune(b))
-		if !isProbability(close) || (close == 1) != (a == b) && a != "" && len(a) >= len(b) {
-			t.Errorf("closeness of %q and %q is %v", a, b, close)
+		share := closeness([]rune(a), []rune(b))
+		if !isProbability(share) || (share == 1) != (a == b) && a != "" && len(a) >= len(b) {
+			t.Errorf("closeness of %q and %q is %v", a, b, share)
 		}
 		if editDistance([]rune(a), []rune(b)) != editDistance([]rune(b), []rune(a)) {
 			t.Error("the distance depends on the direction")

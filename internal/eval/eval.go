@@ -79,6 +79,10 @@ type Plan struct {
 	// Head names this run in a comparison: all of a compare.Side but what follows
 	// from the rest of the plan.
 	Head compare.Side
+	// Check is asked, once all cases have ended, what else leaves the run open: that
+	// a rollout came into it, say. Nil: nothing does. The context is not the run's,
+	// which may have ended.
+	Check func(ctx context.Context) []score.Undecided
 	// KeepText hands texts to observe: those retrieved, the answer and its
 	// contexts. They are never kept.
 	KeepText bool

@@ -142,6 +142,9 @@ func (t *tally) result(ctx context.Context) *Result {
 	if u, ok := t.stopped(ctx); ok {
 		facts.Undecided = append(facts.Undecided, u)
 	}
+	if t.plan.Check != nil {
+		facts.Undecided = append(facts.Undecided, t.plan.Check(context.WithoutCancel(ctx))...)
+	}
 	if t.changed {
 		facts.Undecided = append(facts.Undecided, score.Undecided{Reason: ReasonCorpusChanged,
 			Message: fmt.Sprintf("the corpus changed while it was asked, last to version %s: the cases were not asked of one corpus", t.corpus)})

@@ -145,6 +145,19 @@ func TestCalibrationEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A label whose verdict was interrupted is not one that the judge failed on.
+func TestCalibrationInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	model := &scripted{reply: func(context.Context, int, Request) (*Response, error) {
+		cancel()
+		return &Response{Calls: 1, PromptTokens: 9}, &Error{Outcome: Failed, Message: "interrupted"}
+	}}
+	c, err := Calibrate(ctx, New(model, Options{}), labelled(3, "CG", new(true), nil), 1)
+	if !errors.Is(err, context.Canceled) || len(c.Ungraded) != 0 || c.Usage.PromptTokens != 9 {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
 func TestCalibrateLexical(t *testing.T) {
 	set, err := ReadLabels(labelFiles["yaml"])
 	if err != nil {

@@ -146,6 +146,36 @@ func TestLastCallerStopsTheRequest(t *testing.T) {
 	})
 }
 
+// A request that was told to stop takes a while to. It is nobody's to join.
+func TestStoppingRequestIsNotJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := &scripted{reply: func(ctx context.Context, n int, _ Request) (*Response, error) {
+			if n > 1 {
+				return &Response{Text: good, Calls: 1}, nil
+			}
+			<-ctx.Done()
+			<-time.After(time.Minute)
+			return nil, &Error{Outcome: Failed, Message: "interrupted", Err: ctx.Err()}
+		}}
+		j := New(model, Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, _, err := j.Grade(ctx, korean); err == nil {
+				t.Error("who left has a verdict")
+			}
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if _, usage, err := j.Grade(t.Context(), korean); err != nil || usage.Calls != 1 {
+			t.Errorf("who comes next gets %v, %+v", err, usage)
+		}
+		<-done
+	})
+}
+
 func TestEndedContextAsksNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -74,12 +74,22 @@ func TestReadLabels(t *testing.T) {
 	}
 }
 
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	if _, err := zw.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestReadLabelsOfSeveralFiles(t *testing.T) {
-	var packed bytes.Buffer
-	zw := gzip.NewWriter(&packed)
-	zw.Write([]byte(`{"question": "q", "answer": "a", "correct": true}`))
-	zw.Close()
-	set, err := ReadLabels(labelFiles["yaml"], golden.File{Name: "l.jsonl.gz", Data: packed.Bytes()}, labelFile("empty.yaml", "# nothing"))
+	packed := gzipped(t, []byte(`{"question": "q", "answer": "a", "correct": true}`))
+	set, err := ReadLabels(labelFiles["yaml"], golden.File{Name: "l.jsonl.gz", Data: packed}, labelFile("empty.yaml", "# nothing"))
 	if err != nil || len(set.Labels) != 4 {
 		t.Fatalf("%+v, %v", set, err)
 	}
@@ -123,6 +133,7 @@ func TestLabelProblems(t *testing.T) {
 		{labelFile("l.json", `[`, `{`+rest+`"correct": true},`, `{`+rest+`"correct": tru}]`), `l.json:3: is not JSON: invalid character`},
 		{labelFile("l.json", `[{`, rest+`"correct": true`), `l.json:2: is not JSON: it ends too early`},
 		{labelFile("l.json", `{"a": 1}`, `{"b": 1}`), `; if every line is a label, name the file .jsonl`},
+		{labelFile("l.json", "[{", `"question": "q", "answer": "a",`, `"correct":`, `1}]`), `l.json:4: case #1: correct: must be true or false, is 1`},
 		{labelFile("l.json", `{"cases": []}`), `l.json:1: must be a list of labels, or a map with the list under labels`},
 		{labelFile("l.json", `{"labels": "x"}`), `must be a list of labels, is the text "x"`},
 		{labelFile("l.json", `true`), `must be a list of labels, is true or false`},
@@ -149,11 +160,8 @@ func TestLabelProblems(t *testing.T) {
 }
 
 func TestGzipOfLabelsIsBounded(t *testing.T) {
-	var packed bytes.Buffer
-	zw := gzip.NewWriter(&packed)
-	zw.Write(bytes.Repeat([]byte(" "), maxLabelBytes+1))
-	zw.Close()
-	if _, err := ReadLabels(golden.File{Name: "l.jsonl.gz", Data: packed.Bytes()}); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+	packed := gzipped(t, bytes.Repeat([]byte(" "), maxLabelBytes+1))
+	if _, err := ReadLabels(golden.File{Name: "l.jsonl.gz", Data: packed}); err == nil || !strings.Contains(err.Error(), "64 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -73,12 +73,12 @@ func (p *parser) value(depth int) (v value, ok bool) {
 	if depth > maxDepth || !p.more() {
 		return v, false
 	}
-	switch c := p.src[p.pos]; {
-	case c == '{':
+	switch p.src[p.pos] {
+	case '{':
 		return p.object(depth)
-	case c == '[':
+	case '[':
 		return p.list(depth)
-	case c == '"':
+	case '"':
 		v.kind = kindText
 		v.text, ok = p.quoted()
 		return v, ok

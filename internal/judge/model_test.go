@@ -266,6 +266,9 @@ func TestCacheKey(t *testing.T) {
 	add("relevance, history", relevanceKey(options, "q", korean.History, "c"))
 	add("relevance, contexts", relevanceKey(options, "q", nil, "c", "d"))
 
+	if (cacheKey{Kind: kindVerdict}).String() == (cacheKey{Kind: kindRelevance}).String() {
+		t.Error("the kind is not part of the key")
+	}
 	k := cacheKey{Identity: ModelIdentity(options.Identity, "")}
 	newer := k
 	newer.Identity.ParserVersion++

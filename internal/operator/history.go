@@ -9,7 +9,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/telemetry"
 )
@@ -130,9 +132,53 @@ func (s *store) Cases(ctx context.Context, uid string, q history.CaseQuery) (his
 	return h.Cases(ctx, uid, q)
 }
 
+func (s *store) LastPassed(ctx context.Context, suiteUID string) (history.Run, error) {
+	h, err := s.get(ctx)
+	if err != nil {
+		return history.Run{}, err
+	}
+	return h.LastPassed(ctx, suiteUID)
+}
+
+func (s *store) RunByName(ctx context.Context, namespace, suite, name string) (history.Run, error) {
+	h, err := s.get(ctx)
+	if err != nil {
+		return history.Run{}, err
+	}
+	return h.RunByName(ctx, namespace, suite, name)
+}
+
+func (s *store) CompareCases(ctx context.Context, uid string, f func(history.CompareCase) error) error {
+	h, err := s.get(ctx)
+	if err != nil {
+		return err
+	}
+	return h.CompareCases(ctx, uid, f)
+}
+
+// Verdicts of judges, by key: a judge.Cache.
+func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
+	h, err := s.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.CacheGet(ctx, key)
+}
+
+// Put keeps a verdict.
+func (s *store) Put(ctx context.Context, key string, value []byte) error {
+	h, err := s.get(ctx)
+	if err != nil {
+		return err
+	}
+	return h.CachePut(ctx, key, value)
+}
+
 // keeper removes old runs from the history and reports its size.
 type keeper struct {
-	store     *store
+	store *store
+	// suites names the runs that others are compared with: they stay.
+	suites    client.Reader
 	retention history.Retention
 	metrics   *telemetry.Metrics
 	log       logr.Logger
@@ -165,7 +211,11 @@ func (k *keeper) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deleted, err := h.Prune(ctx, k.retention, k.clock.Now())
+	retention := k.retention
+	if retention.Keep, err = k.comparedWith(ctx, h); err != nil {
+		return fmt.Errorf("find the runs that others are compared with: %w", err)
+	}
+	deleted, err := h.Prune(ctx, retention, k.clock.Now())
 	if err != nil {
 		return fmt.Errorf("remove old runs: %w", err)
 	}
@@ -176,4 +226,34 @@ func (k *keeper) keep(ctx context.Context) error {
 	k.metrics.HistorySize(size.Bytes, size.Runs, size.Cases)
 	k.log.Info("the history is within its bounds", "deletedRuns", deleted, "bytes", size.Bytes, "runs", size.Runs, "cases", size.Cases, "retrieved", size.Retrieved)
 	return nil
+}
+
+// comparedWith are the UIDs of the runs that the suites compare others with.
+func (k *keeper) comparedWith(ctx context.Context, h *history.Store) ([]string, error) {
+	list := &v1alpha1.EvalSuiteList{}
+	if err := k.suites.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list EvalSuites: %w", err)
+	}
+	var keep []string
+	for i := range list.Items {
+		s := &list.Items[i]
+		names := []string{s.Spec.Baseline.RunName, s.Spec.Baseline.Reference}
+		if b := s.Status.Baseline; b != nil {
+			names = append(names, b.RunName)
+		}
+		for _, name := range names {
+			if name == "" {
+				continue
+			}
+			run, err := h.RunByName(ctx, s.Namespace, s.Name, name)
+			switch {
+			case errors.Is(err, history.ErrNotFound):
+			case err != nil:
+				return nil, err
+			default:
+				keep = append(keep, run.UID)
+			}
+		}
+	}
+	return keep, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/telemetry"
@@ -63,7 +64,7 @@ func TestTheKeeperPrunesAndMeasures(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	k := &keeper{store: s, retention: history.Retention{MaxRuns: 2}, metrics: telemetry.NewMetrics(registry), log: logr.Discard(), clock: clocktesting.NewFakeClock(now)}
+	k := &keeper{store: s, suites: fake.NewClientBuilder().WithScheme(Scheme()).Build(), retention: history.Retention{MaxRuns: 2}, metrics: telemetry.NewMetrics(registry), log: logr.Discard(), clock: clocktesting.NewFakeClock(now)}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- k.Start(ctx) }()

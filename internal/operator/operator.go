@@ -225,7 +225,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, o Options, kept *s
 		Fetches:  fetching,
 	}
 	if kept != nil {
-		runs.History = kept
+		runs.History, runs.Baselines, runs.Verdicts = kept, kept, kept
 	}
 	if err := runs.SetupWithManager(mgr, workers); err != nil {
 		return fmt.Errorf("set up the EvalRun controller: %w", err)
@@ -241,7 +241,7 @@ func addHistory(mgr manager.Manager, o Options, kept *store, measured *telemetry
 		}
 		return nil
 	}
-	if err := mgr.Add(&keeper{store: kept, retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
+	if err := mgr.Add(&keeper{store: kept, suites: mgr.GetClient(), retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
 		return fmt.Errorf("add the keeper of the history: %w", err)
 	}
 	if !serves(o.APIAddress) {

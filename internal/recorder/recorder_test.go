@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/score"
 )
 
@@ -150,6 +153,39 @@ func TestCasesAreWrittenWhileTheRunGoes(t *testing.T) {
 	})
 }
 
+// Every batch waits for the disk: what comes while one is written waits for others.
+func TestSmallBatchesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{cases: map[string]history.Case{}}
+		batches := func() []int {
+			synctest.Wait()
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			return slices.Clone(store.batches)
+		}
+		set := cases(2*batchSize + 30)
+		r := New(store, history.Run{UID: "u"}, set, columns)
+		r.Start()
+		<-time.After(batchDelay - time.Millisecond)
+		for i := range set {
+			r.Observe(result(&set[i], ""))
+		}
+		full := []int{batchSize, batchSize}
+		if got := batches(); !slices.Equal(got, full) {
+			t.Errorf("batches of %d are written at once, want %d", got, full)
+		}
+		<-time.After(batchDelay / 2)
+		if got := batches(); !slices.Equal(got, full) {
+			t.Errorf("batches of %d are written soon, want %d", got, full)
+		}
+		<-time.After(batchDelay / 2)
+		if got, want := batches(), append(full, 30); !slices.Equal(got, want) {
+			t.Errorf("batches of %d are written in the end, want %d", got, want)
+		}
+		r.Finish(nil)
+	})
+}
+
 func TestAStoreThatFailsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := time.Now().Add(10 * time.Second)
@@ -226,7 +262,16 @@ func TestMemoryIsBoundedWhileTheStoreIsDown(t *testing.T) {
 		r.Start()
 		big := strings.Repeat("x", 1<<20)
 		for i := range set {
-			r.Observe(result(&set[i], big))
+			c := result(&set[i], "")
+			switch i % 3 { // every text counts
+			case 0:
+				c.Retrieved[0].Text = big
+			case 1:
+				c.Answer = &eval.AnswerResult{Text: big}
+			case 2:
+				c.Answer = &eval.AnswerResult{Contexts: []string{big}}
+			}
+			r.Observe(c)
 		}
 		store.mu.Lock()
 		down = false
@@ -234,6 +279,79 @@ func TestMemoryIsBoundedWhileTheStoreIsDown(t *testing.T) {
 		loss := r.Finish(&history.Run{UID: "u"})
 		if loss.Cases < 60 || loss.Cases+len(store.cases) != 100 {
 			t.Errorf("%d cases lost and %d stored, want 100 in all with no more than 32 MiB held", loss.Cases, len(store.cases))
+		}
+	})
+}
+
+// judged is a case of which every stage succeeded, and what the store gets of it.
+func judged(c *golden.Case) (eval.CaseResult, history.Case) {
+	yes := true
+	verdict, relevance := &judge.Verdict{Correct: &yes, Grounded: true, Reason: "as the reference says"}, &judge.Relevance{Scores: []int{4}, Average: 4}
+	usage := judge.Usage{Calls: 2, PromptTokens: 900, CompletionTokens: 40}
+	r := result(c, "text")
+	r.Values = []float64{1, math.NaN()}
+	r.Answer = &eval.AnswerResult{Text: "30 days", Contexts: []string{"text"}, Latency: 2 * time.Second, Attempts: 1}
+	r.AnswerLatency, r.Verdict, r.Relevance, r.Usage = 2*time.Second, verdict, relevance, usage
+	took := 2.0
+	return r, history.Case{ID: c.ID, Digest: "d", Question: "?", Outcome: "Scored", Rank: 1, Called: true, LatencySeconds: 1,
+		Metrics: map[string]float64{"mrr": 1}, Relevant: []history.Relevant{{ID: "a", Grade: 1}},
+		Retrieved: []history.Retrieved{{Rank: 1, ID: "a", Relevant: true, Text: "text"}},
+		Answer:    &history.Answer{Text: "30 days", Contexts: []string{"text"}}, AnswerSeconds: &took,
+		Verdict: verdict, Relevance: relevance, Usage: usage}
+}
+
+func TestAnswersAndVerdicts(t *testing.T) {
+	set := cases(4)
+	whole, wholeRow := judged(&set[0])
+
+	// The run keeps no texts, and the judge failed.
+	ungraded, ungradedRow := judged(&set[1])
+	ungraded.Outcome, ungraded.Answer, ungraded.Verdict, ungraded.Relevance = "JudgeMalformed", &eval.AnswerResult{Latency: 2 * time.Second}, nil, nil
+	ungradedRow.Outcome, ungradedRow.Answer, ungradedRow.Verdict, ungradedRow.Relevance = "JudgeMalformed", &history.Answer{}, nil, nil
+
+	unanswered, unansweredRow := judged(&set[2])
+	unanswered.Outcome, unanswered.Answer, unanswered.Verdict, unanswered.Relevance, unanswered.Usage = "AnswerTimeout", nil, nil, nil, judge.Usage{}
+	unansweredRow.Outcome, unansweredRow.Answer, unansweredRow.Verdict, unansweredRow.Relevance, unansweredRow.Usage = "AnswerTimeout", nil, nil, nil, judge.Usage{}
+
+	unasked, unaskedRow := judged(&set[3])
+	unasked.Outcome, unasked.Values, unasked.AnswerLatency = "RetrieverTimeout", nil, 0
+	unasked.Answer, unasked.Verdict, unasked.Relevance, unasked.Usage = nil, nil, nil, judge.Usage{}
+	unaskedRow.Outcome, unaskedRow.Metrics, unaskedRow.AnswerSeconds = "RetrieverTimeout", nil, nil
+	unaskedRow.Answer, unaskedRow.Verdict, unaskedRow.Relevance, unaskedRow.Usage = nil, nil, nil, judge.Usage{}
+
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{cases: map[string]history.Case{}}
+		r := New(store, history.Run{UID: "u"}, set, []score.Metric{{Name: "mrr"}, {Name: "accuracy"}})
+		r.Start()
+		for _, c := range []eval.CaseResult{whole, ungraded, unanswered, unasked} {
+			r.Observe(c)
+		}
+		if loss := r.Finish(&history.Run{UID: "u"}); loss.Any() {
+			t.Error(loss.Message())
+		}
+		for i, want := range []history.Case{wholeRow, ungradedRow, unansweredRow, unaskedRow} {
+			want.Position = i
+			if d := cmp.Diff(want, store.cases[set[i].ID]); d != "" {
+				t.Errorf("%s (-want +got):\n%s", want.Outcome, d)
+			}
+		}
+
+		finished, _, err := New(store, history.Run{UID: "u"}, set, nil).Resume(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := &eval.AnswerResult{Latency: 2 * time.Second}
+		want := map[string]eval.Finished{
+			set[0].ID: {Digest: "d", Outcome: "Scored", Rank: 1, Called: true, Latency: time.Second, Metrics: map[string]float64{"mrr": 1},
+				Answer: answered, AnswerLatency: 2 * time.Second, Verdict: whole.Verdict, Relevance: whole.Relevance, Usage: whole.Usage},
+			set[1].ID: {Digest: "d", Outcome: "JudgeMalformed", Rank: 1, Called: true, Latency: time.Second, Metrics: map[string]float64{"mrr": 1},
+				Answer: answered, AnswerLatency: 2 * time.Second, Usage: whole.Usage},
+			set[2].ID: {Digest: "d", Outcome: "AnswerTimeout", Rank: 1, Called: true, Latency: time.Second, Metrics: map[string]float64{"mrr": 1},
+				AnswerLatency: 2 * time.Second},
+			set[3].ID: {Digest: "d", Outcome: "RetrieverTimeout", Rank: 1, Called: true, Latency: time.Second},
+		}
+		if d := cmp.Diff(want, finished); d != "" {
+			t.Errorf("what a later process takes over (-want +got):\n%s", d)
 		}
 	})
 }

@@ -51,16 +51,30 @@ type Document struct {
 
 // Run says which run it was.
 type Run struct {
-	UID             string    `json:"uid"`
-	Name            string    `json:"name"`
-	Suite           string    `json:"suite"`
-	Endpoint        string    `json:"endpoint"`
-	Namespace       string    `json:"namespace"`
-	Trigger         string    `json:"trigger"`
-	Revision        string    `json:"revision"`
-	GoldenSetDigest string    `json:"goldenSetDigest"`
-	StartTime       time.Time `json:"startTime"`
-	CompletionTime  time.Time `json:"completionTime"`
+	UID             string `json:"uid"`
+	Name            string `json:"name"`
+	Suite           string `json:"suite"`
+	Endpoint        string `json:"endpoint"`
+	Namespace       string `json:"namespace"`
+	Trigger         string `json:"trigger"`
+	Revision        string `json:"revision"`
+	GoldenSetDigest string `json:"goldenSetDigest"`
+	// Targets say what was measured, and ConfigMaps what these name by its digest:
+	// a drop can be pinned on what changed. Left out of a suite without targets.
+	Targets        []Target          `json:"targets,omitempty"`
+	ConfigMaps     map[string]string `json:"configMaps,omitempty"`
+	StartTime      time.Time         `json:"startTime"`
+	CompletionTime time.Time         `json:"completionTime"`
+}
+
+// Target is a workload that was measured.
+type Target struct {
+	Kind         string `json:"kind"`
+	Name         string `json:"name"`
+	TemplateHash string `json:"templateHash"`
+	// Images as the template has them, ImageIDs with the digests of what ran.
+	Images   []string `json:"images"`
+	ImageIDs []string `json:"imageIDs,omitempty"`
 }
 
 // Settings are what numbers of two runs must have in common to be compared.

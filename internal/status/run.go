@@ -16,6 +16,7 @@ import (
 	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/judge"
+	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/score"
 	"github.com/assay-dev/assay/internal/suite"
 )
@@ -56,10 +57,24 @@ func Started(run *v1alpha1.EvalRun, p *suite.Prepared, done int, now time.Time) 
 	s := &run.Status
 	s.StartTime = ptr.To(metav1.NewMicroTime(now))
 	s.Revision = p.Revision
+	s.TemplateHashes, s.Images = evidenceOf(p.Targets)
 	s.SuiteEvaluationDigest = p.EvaluationDigest
 	s.GoldenSetDigest = p.GoldenSetDigest
 	s.Attempts = ptr.To(ptr.Deref(s.Attempts, 0) + 1)
 	Advanced(run, Progress{Total: len(p.Plan.Cases), Done: done}, now)
+}
+
+// evidenceOf are the template hashes and images of what is measured.
+func evidenceOf(targets []report.Target) (hashes, images []string) {
+	for _, t := range targets {
+		if t.TemplateHash != "" {
+			hashes = append(hashes, t.TemplateHash)
+		}
+		images = append(images, t.Images...)
+	}
+	slices.Sort(hashes)
+	slices.Sort(images)
+	return slices.Compact(hashes), shortened(slices.Compact(images))
 }
 
 // Advanced says how far a run is.

@@ -27,7 +27,7 @@ func Scheduled(s *v1alpha1.EvalSuite, d schedule.Decision) {
 	}
 	st.LastTriggered = nil
 	if t := d.LastTriggered; t != nil {
-		st.LastTriggered = &v1alpha1.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest}
+		st.LastTriggered = &v1alpha1.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest, Revision: t.Revision}
 	}
 }
 

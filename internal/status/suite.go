@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/suite"
 )
 
@@ -59,8 +60,9 @@ type SuiteFacts struct {
 	// EvaluationDigest of the suite as it is; empty where what it refers to could
 	// not be read, so that it is not known.
 	EvaluationDigest string
-	// Revision that runs now.
-	Revision string
+	// Targets are the workloads whose revision a verdict holds for; nil for a suite
+	// without any.
+	Targets *Targets
 	// Runs are the suite's finished runs that still exist.
 	Runs []*v1alpha1.EvalRun
 	Now  time.Time
@@ -82,10 +84,12 @@ func Suite(s *v1alpha1.EvalSuite, f SuiteFacts) {
 			st.Plan.EstimatedTokens = ptr.To(g.Tokens)
 		}
 	}
+	setTargets(s, f)
 	foldRuns(s, f)
 	setReadiness(s, f)
 	setPassing(s, f)
 	takeJudge(s, f)
+	takeBaseline(s, f)
 	takeCondition(s, f, v1alpha1.ConditionHistoryStored)
 	takeCondition(s, f, v1alpha1.ConditionJudgeTrusted)
 	takeCondition(s, f, v1alpha1.ConditionBaselineComparable)
@@ -136,7 +140,7 @@ func foldRuns(s *v1alpha1.EvalSuite, f SuiteFacts) {
 		}
 	}
 	results = newestPerKey(results)
-	st.Results = bounded(results, today(s, f.Revision, own(results)))
+	st.Results = bounded(results, today(s, f.revision(), own(results)))
 	maxAge := time.Duration(s.Spec.Gate.MaxAgeSeconds) * time.Second
 	for i := range st.Results {
 		st.Results[i].ExpiresAt = metav1.NewTime(st.Results[i].Time.Add(maxAge).Truncate(time.Second))
@@ -147,7 +151,8 @@ func foldRuns(s *v1alpha1.EvalSuite, f SuiteFacts) {
 // half-way, and something was scored.
 func scored(run *v1alpha1.EvalRun) bool {
 	switch reason := run.Status.Reason; {
-	case reason == ReasonCanceled, reason == ReasonReplaced, reason == ReasonSuiteChanged:
+	case reason == ReasonCanceled, reason == ReasonReplaced, reason == ReasonSuiteChanged,
+		reason == schedule.ReasonSuperseded, reason == schedule.ReasonRevisionChanged:
 		return false
 	case reason != "" && reason == run.Annotations[v1alpha1.AnnotationCancel]:
 		return false
@@ -303,7 +308,10 @@ func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
 	if len(results) == 0 {
 		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet")
 	}
-	key := today(s, f.Revision, results)
+	if why := f.notKnown(); why != "" {
+		return unknown(ReasonOtherRev, "%s", why)
+	}
+	key := today(s, f.revision(), results)
 	i := slices.IndexFunc(results, func(r v1alpha1.Result) bool { return keyOf(&r) == key })
 	if i < 0 {
 		return notEvaluated(results, key)
@@ -360,6 +368,35 @@ func takeJudge(s *v1alpha1.EvalSuite, f SuiteFacts) {
 	if last := newestWith(f.Runs, func(run *v1alpha1.EvalRun) bool { return run.Status.Judge != nil }); last != nil {
 		s.Status.Judge = last.Status.Judge
 	}
+}
+
+// takeBaseline names the run that the next one is compared with. A run that is
+// gone from the API stays named while no other takes its place.
+func takeBaseline(s *v1alpha1.EvalSuite, f SuiteFacts) {
+	st := &s.Status
+	switch s.Spec.Baseline.Policy {
+	case v1alpha1.BaselineNone:
+		st.Baseline = nil
+	case v1alpha1.BaselinePinned:
+		if st.Baseline == nil || st.Baseline.RunName != s.Spec.Baseline.RunName {
+			st.Baseline = &v1alpha1.BaselineStatus{RunName: s.Spec.Baseline.RunName}
+		}
+		if i := slices.IndexFunc(f.Runs, func(run *v1alpha1.EvalRun) bool { return run.Name == s.Spec.Baseline.RunName }); i >= 0 {
+			st.Baseline = baseline(f.Runs[i])
+		}
+	default:
+		last := newestWith(f.Runs, func(run *v1alpha1.EvalRun) bool {
+			return run.Status.Verdict == v1alpha1.VerdictPassed && suite.OptionsOf(&run.Spec).Full()
+		})
+		// One that passed after all of these, and is gone, is named already.
+		if last != nil && (st.Baseline == nil || st.LastPassTime == nil || !last.Status.CompletionTime.Truncate(time.Second).Before(st.LastPassTime.Time)) {
+			st.Baseline = baseline(last)
+		}
+	}
+}
+
+func baseline(run *v1alpha1.EvalRun) *v1alpha1.BaselineStatus {
+	return &v1alpha1.BaselineStatus{RunName: run.Name, GoldenSetDigest: run.Status.GoldenSetDigest, Revision: run.Status.Revision}
 }
 
 // takeCondition takes over what the run that ended last says. Where no run is

@@ -85,6 +85,7 @@ func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referen
 		})
 	}
 	p.Judge = &identity
+	p.Plan.Head.Judge = identity.Fingerprint()
 	p.Parties.Judge = grader
 	if len(refs.Labels) > 0 {
 		c, err := newCalibration(s, grader, identity, refs)

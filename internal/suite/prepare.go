@@ -8,6 +8,7 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/answer"
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/report"
@@ -79,6 +80,9 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 		Cost:             CostOf(s, o, cases, refs),
 		at:               at,
 	}
+	p.Plan.Head = compare.Side{
+		Revision: p.Revision, GoldenSetDigest: p.GoldenSetDigest, EvaluationDigest: p.EvaluationDigest, Tokenizer: string(plan.Score.Tokenizer),
+	}
 	if err := p.connect(newCredentials(ctx, s.Namespace, src), s, o, at, refs, d); err != nil {
 		p.Close()
 		return nil, err
@@ -112,6 +116,13 @@ func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, o RunOptions, 
 		return p.newJudge(s, judging, refs, d)
 	}
 	return nil
+}
+
+// Serves says what the run measures, where targets tell: a revision, empty while a
+// rollout goes, and the evidence of it.
+func (p *Prepared) Serves(revision string, targets []report.Target, configMaps map[string]string) {
+	p.Revision, p.Plan.Head.Revision = revision, revision
+	p.Targets, p.ConfigMaps = targets, configMaps
 }
 
 // URLs are where the run asks: the retriever, empty where the answer service
@@ -206,6 +217,8 @@ func (p *Prepared) Meta(s *v1alpha1.EvalSuite, uid, name string, trigger v1alpha
 			Trigger:         string(trigger),
 			Revision:        p.Revision,
 			GoldenSetDigest: p.GoldenSetDigest,
+			Targets:         p.Targets,
+			ConfigMaps:      p.ConfigMaps,
 		},
 		Settings: report.Settings{
 			TopK:             p.TopK,

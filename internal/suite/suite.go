@@ -21,6 +21,7 @@ import (
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/judge"
+	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
 )
@@ -204,6 +205,10 @@ type Prepared struct {
 	GoldenSetDigest  string
 	Revision         string
 	Endpoint         string
+	// Targets says what was measured, as evidence; empty for a suite without any.
+	Targets []report.Target
+	// ConfigMaps are the digests of those that the targets' templates name.
+	ConfigMaps map[string]string
 	// Full is true where the run measures all of the suite.
 	Full     bool
 	TopK     int

@@ -175,3 +175,24 @@ func BenchmarkHistoryCheckpoint(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHistoryCompare reads what a comparison needs of a run of 20,000 cases.
+func BenchmarkHistoryCompare(b *testing.B) {
+	batches := storedBatches()
+	for _, engine := range stores {
+		s := openStore(b, engine.dsn(b))
+		write(b, s, storedRun(0), batches)
+		b.Run(engine.name, func(b *testing.B) {
+			for b.Loop() {
+				n, items := 0, 0
+				err := s.CompareCases(b.Context(), storedRun(0).UID, func(c history.CompareCase) error {
+					n, items = n+1, items+len(c.Retrieved)
+					return nil
+				})
+				if err != nil || n != storedCases || items != storedCases*results {
+					b.Fatalf("%d cases, %d items, %v", n, items, err)
+				}
+			}
+		})
+	}
+}

@@ -93,7 +93,7 @@ func plan(cases []golden.Case) eval.Plan {
 // run asks every case and fails where one was not scored.
 func run(tb testing.TB, r eval.Retriever, cases []golden.Case, observe func(eval.CaseResult)) *eval.Result {
 	tb.Helper()
-	res := eval.Run(context.Background(), plan(cases), r, observe)
+	res := eval.Run(context.Background(), plan(cases), eval.Parties{Retriever: r}, observe)
 	if res.Outcomes[eval.Scored] != len(cases) || res.Decision.Verdict != score.Passed {
 		tb.Fatalf("outcomes %v, %s: %s", res.Outcomes, res.Decision.Verdict, res.Decision.Message)
 	}

@@ -143,13 +143,13 @@ func eventually(t *testing.T, check func(context.Context) error) {
 // eventuallyWithin is for what takes its time.
 func eventuallyWithin(t *testing.T, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
-	var last error
+	var last, before error // the last may only say that the time was up
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
+		before, last = last, check(ctx)
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%v: %v", err, last)
+		t.Fatalf("%v: %v; before that: %v", err, last, before)
 	}
 }
 
