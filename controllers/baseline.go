@@ -4,62 +4,83 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"time"
+
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/history"
-	"github.com/assay-dev/assay/internal/report"
-	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/stored"
 )
+
+// loadWithin bounds the reading of what a run is compared with.
+const loadWithin = 2 * time.Minute
 
 // Baselines finds the runs that others are compared with.
 type Baselines interface {
 	LastPassed(ctx context.Context, suiteUID string) (history.Run, error)
 	RunByName(ctx context.Context, namespace, suite, name string) (history.Run, error)
-	CompareCases(ctx context.Context, uid string, f func(history.CompareCase) error) error
+	RetrievedTexts(ctx context.Context, uid string, cases []string, f func(caseID, text string)) error
+	stored.Cases
 }
 
-// baselineOf loads what a run of the suite is compared with; nil where the suite
-// compares with nothing. That a baseline cannot be read keeps no run from going.
+// baselineOf loads what a run of the suite is compared with. That it cannot be read
+// keeps no run from going.
 func baselineOf(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines) *eval.Baseline {
 	spec := &s.Spec.Baseline
-	if spec.Policy == v1alpha1.BaselineNone && spec.Reference == "" {
-		return nil
-	}
 	b := &eval.Baseline{Policy: compare.Policy{
 		MinConfidence:   spec.MinConfidence,
 		OnNotComparable: compare.OnNotComparable(spec.OnNotComparable),
 	}}
-	if from == nil {
-		b.Policy.Missing = "the operator keeps no history to compare with: start it with --history"
-		b.Policy.Lost = known(s) != ""
-		return b
+	ctx, cancel := context.WithTimeout(ctx, loadWithin)
+	defer cancel()
+	if spec.Policy == v1alpha1.BaselineNone {
+		b.Policy.Missing = "the suite compares with none (baseline.policy is None)"
+	} else {
+		b.Base, b.Policy.Missing, b.Policy.Lost = base(ctx, s, from)
 	}
 	if spec.Reference != "" {
-		if side, err := sideByName(ctx, s, from, spec.Reference); err == nil {
-			b.Reference = side
+		var err error
+		if b.Reference, err = runNamed(ctx, s, from, spec.Reference); err != nil {
+			b.ReferenceMissing = unusable("the reference", spec.Reference, err)
 		}
 	}
-	switch spec.Policy {
-	case v1alpha1.BaselineNone:
-		b.Policy.Missing = "the suite compares with no baseline (baseline.policy is None)"
-	case v1alpha1.BaselinePinned:
-		side, err := sideByName(ctx, s, from, spec.RunName)
-		if err != nil {
-			b.Policy.Lost = true
-			b.Policy.Missing = lost(spec.RunName, err)
-		}
-		b.Base = side
-	default:
-		side, err := lastPassed(ctx, s, from)
-		if err != nil {
-			b.Policy.Lost = known(s) != ""
-			b.Policy.Missing = lost(known(s), err)
-		}
-		b.Base = side
+	if from != nil {
+		b.Texts = textsFrom(from)
 	}
 	return b
+}
+
+// errNoHistory is an operator that knows of no earlier runs.
+var errNoHistory = errors.New("the operator keeps no history to compare with: start it with --history")
+
+// base loads the baseline. Where there is none, missing says why, and lost that
+// there was one.
+func base(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines) (side *compare.Side, missing string, lost bool) {
+	name, pinned := known(s), s.Spec.Baseline.Policy == v1alpha1.BaselinePinned
+	var err error
+	if pinned {
+		name = s.Spec.Baseline.RunName
+		side, err = runNamed(ctx, s, from, name, mayBeBaseline)
+	} else {
+		side, err = lastPassed(ctx, s, from)
+	}
+	switch {
+	case err == nil:
+		return side, "", false
+	case errors.Is(err, errNoHistory):
+		return nil, err.Error(), name != ""
+	case name == "" && errors.Is(err, history.ErrNotFound):
+		return nil, "no full run of the suite has passed yet", false
+	case name == "":
+		return nil, "the history could not be asked for a run that passed: " + err.Error(), false
+	case pinned:
+		return nil, unusable("the baseline", name, err) + "; name another in baseline.runName", true
+	}
+	return nil, unusable("the baseline", name, err) + "; pin another run, or set baseline.policy to None until one has passed", true
 }
 
 // known is the run that the suite's status names as its baseline.
@@ -70,67 +91,72 @@ func known(s *v1alpha1.EvalSuite) string {
 	return s.Status.Baseline.RunName
 }
 
-// lost says why there is no baseline.
-func lost(name string, err error) string {
-	switch {
-	case name == "" && errors.Is(err, history.ErrNotFound):
-		return "no full run of the suite has passed yet"
-	case name == "":
-		return "the history could not be asked for a baseline: " + err.Error()
-	case errors.Is(err, history.ErrNotFound):
-		return fmt.Sprintf("the baseline, run %s, is not in the history: name another in baseline.runName, or let a run pass", name)
+// unusable says why a run that is named is compared with by none.
+func unusable(what, name string, err error) string {
+	if errors.Is(err, history.ErrNotFound) {
+		return fmt.Sprintf("%s, run %s, is not in the history", what, name)
 	}
-	return fmt.Sprintf("the baseline, run %s, could not be read: %v", name, err)
+	return fmt.Sprintf("%s, run %s, cannot be used: %v", what, name, err)
 }
 
 func lastPassed(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines) (*compare.Side, error) {
+	if from == nil {
+		return nil, errNoHistory
+	}
 	run, err := from.LastPassed(ctx, string(s.UID))
 	if err != nil {
 		return nil, err
 	}
-	return sideOf(ctx, run, from)
+	return stored.Side(ctx, run, from)
 }
 
-func sideByName(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines, name string) (*compare.Side, error) {
+// runNamed loads a run of the suite that all of the checks let pass.
+func runNamed(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines, name string, checks ...func(history.Run) error) (*compare.Side, error) {
+	if from == nil {
+		return nil, errNoHistory
+	}
 	run, err := from.RunByName(ctx, s.Namespace, s.Name, name)
 	if err != nil {
 		return nil, err
 	}
-	return sideOf(ctx, run, from)
+	for _, check := range checks {
+		if err := check(run); err != nil {
+			return nil, err
+		}
+	}
+	return stored.Side(ctx, run, from)
 }
 
-// sideOf reads a run out of the history as one side of a comparison.
-func sideOf(ctx context.Context, run history.Run, from Baselines) (*compare.Side, error) {
-	d, err := report.Read(run.Document)
-	if err != nil {
-		return nil, fmt.Errorf("read the document of run %s: %w", run.Name, err)
+// mayBeBaseline refuses what LastPassed would never pick.
+func mayBeBaseline(run history.Run) error {
+	switch {
+	case run.Verdict == "":
+		return errors.New("it has not ended")
+	case run.Verdict != string(v1alpha1.VerdictPassed):
+		return fmt.Errorf("it came out %s, and only a run that passed is a baseline", run.Verdict)
+	case !run.Full || run.Endpoint != "":
+		return errors.New("only a run of all cases and stages against the suite's own URL is a baseline")
 	}
-	side := d.Side()
-	side.Run, side.UID, side.Revision = run.Name, run.UID, run.Revision
-	side.GoldenSetDigest, side.EvaluationDigest, side.Total = run.GoldenSetDigest, run.EvaluationDigest, run.Total
-	err = from.CompareCases(ctx, run.UID, func(c history.CompareCase) error {
-		side.Cases = append(side.Cases, sideCase(&c))
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &side, nil
+	return nil
 }
 
-func sideCase(c *history.CompareCase) compare.Case {
-	values := c.Metrics
-	if values == nil {
-		values = map[string]float64{}
-	}
-	if c.Called && (c.Outcome == eval.Scored || c.Rank > 0 || len(c.Retrieved) > 0) {
-		values[score.LatencyP95] = c.LatencySeconds
-	}
-	if c.AnswerSeconds != nil {
-		values[score.AnswerLatencyP95] = *c.AnswerSeconds
-	}
-	return compare.Case{
-		ID: c.ID, Digest: c.Digest, Tags: c.Tags, Outcome: c.Outcome, Rank: c.Rank,
-		Values: values, Retrieved: c.Retrieved, Relevant: c.Relevant,
+// textsFrom gives digests of stored texts. Without them, base names alone say
+// whether labels still fit.
+func textsFrom(from Baselines) func(context.Context, string, []string) map[string][]string {
+	return func(ctx context.Context, run string, cases []string) map[string][]string {
+		ctx, cancel := context.WithTimeout(ctx, loadWithin)
+		defer cancel()
+		texts, some := map[string][]string{}, map[string]bool{}
+		err := from.RetrievedTexts(ctx, run, cases, func(id, text string) {
+			digest := eval.TextDigest(text)
+			texts[id] = append(texts[id], digest)
+			some[id] = some[id] || digest != ""
+		})
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "the texts of earlier results cannot be read, and labels are compared without", "uid", run)
+			return nil
+		}
+		maps.DeleteFunc(texts, func(id string, _ []string) bool { return !some[id] })
+		return texts
 	}
 }

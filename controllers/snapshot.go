@@ -11,10 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/facts"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
@@ -45,7 +45,7 @@ func (r *SuiteReconciler) take(ctx context.Context, s *v1alpha1.EvalSuite) (*sna
 	if snap.runs, err = r.runsOf(ctx, r.Client, s, client.MatchingFields{indexRunSuite: s.Name}); err != nil {
 		return nil, err
 	}
-	if snap.targets, err = observeTargets(ctx, r.Live, s, snap.now); err != nil {
+	if snap.targets, err = facts.Targets(ctx, r.Live, s, snap.now); err != nil {
 		return nil, err
 	}
 	snap.awaitsKind = r.ensureRolloutWatch(ctx, s)
@@ -227,91 +227,9 @@ func (s *snapshot) evaluationDigest() string {
 
 // scheduleFacts is the snapshot as the schedule sees it.
 func (s *snapshot) scheduleFacts() schedule.Facts {
-	spec, st := &s.suite.Spec, &s.suite.Status
-	f := schedule.Facts{
-		Now: s.now,
-		Suite: schedule.Suite{
-			Name:              s.suite.Name,
-			UID:               string(s.suite.UID),
-			CreatedAt:         s.suite.CreationTimestamp.Time,
-			Schedule:          spec.Schedule,
-			TimeZone:          spec.TimeZone,
-			Jitter:            time.Duration(ptr.Deref(spec.JitterSeconds, 0)) * time.Second,
-			Suspend:           ptr.Deref(spec.Suspend, false),
-			Replace:           spec.ConcurrencyPolicy == v1alpha1.ReplaceConcurrent,
-			OnGoldenSetChange: ptr.Deref(spec.OnGoldenSetChange, true),
-			RunNow:            s.suite.Annotations[v1alpha1.AnnotationRunNow],
-			Ready:             s.stall() == nil,
-		},
-		Key: schedule.Key{
-			EvaluationDigest: s.evaluationDigest(),
-			GoldenSetDigest:  s.golden.summary.Digest,
-			Revision:         suite.NoTargetsRevision,
-		},
-		Status: schedule.Status{
-			LastScheduleTime:  timeOf(st.LastScheduleTime),
-			LastMissedTime:    timeOf(st.LastMissedTime),
-			MissedRuns:        ptr.Deref(st.MissedRuns, 0),
-			LastHandledRunNow: st.LastHandledRunNow,
-		},
-	}
-	if t := s.targets; t != nil {
-		f.Key.Revision = t.Progress.Revision
-		f.Targets = &schedule.Targets{RolledOutAt: t.Progress.RolledOutAt, Settle: settleOf(s.suite)}
-	}
-	if d := spec.StartingDeadlineSeconds; d != nil {
-		f.Suite.StartingDeadline = ptr.To(time.Duration(*d) * time.Second)
-	}
-	if c := st.CountedSchedule; c != nil {
-		f.Status.Counted = &schedule.Counted{Schedule: c.Schedule, TimeZone: c.TimeZone, Suspend: ptr.Deref(c.Suspend, false), Since: c.Since.Time}
-	}
-	if t := st.LastTriggered; t != nil {
-		f.Status.LastTriggered = &schedule.TriggeredKey{EvaluationDigest: t.EvaluationDigest, GoldenSetDigest: t.GoldenSetDigest, Revision: t.Revision}
-	}
-	for _, r := range st.Results {
-		if r.Endpoint == "" {
-			f.Status.Results = append(f.Status.Results, schedule.PastResult{Run: r.Run, EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, Revision: r.Revision, Verdict: string(r.Verdict), Reason: r.Reason, Time: r.Time.Time})
-		}
-	}
-	for _, run := range s.runs {
-		f.Runs = append(f.Runs, runFacts(run))
-	}
-	return f
-}
-
-func runFacts(run *v1alpha1.EvalRun) schedule.Run {
-	r := schedule.Run{
-		Name:             run.Name,
-		UID:              string(run.UID),
-		Trigger:          string(run.Spec.Trigger),
-		TriggeredBy:      run.Annotations[v1alpha1.AnnotationTriggeredBy],
-		CreatedAt:        run.CreationTimestamp.Time,
-		StartedAt:        microTimeOf(run.Status.StartTime),
-		Verdict:          string(run.Status.Verdict),
-		Reason:           run.Status.Reason,
-		Revision:         run.Status.Revision,
-		Full:             suite.OptionsOf(&run.Spec).Full(),
-		EvaluationDigest: run.Status.SuiteEvaluationDigest,
-		GoldenSetDigest:  run.Status.GoldenSetDigest,
-		RetryOf:          run.Annotations[v1alpha1.AnnotationRetryOf],
-		Canceled:         run.Annotations[v1alpha1.AnnotationCancel] != "",
-	}
-	if run.Status.Verdict != "" {
-		r.FinishedAt = microTimeOf(run.Status.CompletionTime)
-	}
-	return r
-}
-
-func timeOf(t *metav1.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	return &t.Time
-}
-
-func microTimeOf(t *metav1.MicroTime) *time.Time {
-	if t == nil {
-		return nil
-	}
-	return &t.Time
+	return facts.Schedule(facts.Input{
+		Suite: s.suite, Runs: s.runs, Targets: s.targets,
+		EvaluationDigest: s.evaluationDigest(), GoldenSetDigest: s.golden.summary.Digest,
+		Ready: s.stall() == nil, Now: s.now,
+	})
 }

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -22,9 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
-	"github.com/assay-dev/assay/internal/rollout"
+	"github.com/assay-dev/assay/internal/facts"
 	"github.com/assay-dev/assay/internal/status"
-	"github.com/assay-dev/assay/internal/workload"
 )
 
 // rolloutKind is Argo's Rollout.
@@ -32,46 +30,6 @@ var rolloutKind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alph
 
 // installedAgain is how soon a kind that is not installed is looked for again.
 const installedAgain = 30 * time.Second
-
-// observeTargets looks at the suite's targets; nil for a suite without any.
-func observeTargets(ctx context.Context, reader client.Reader, s *v1alpha1.EvalSuite, now time.Time) (*status.Targets, error) {
-	if s.Spec.OnDeploy == nil {
-		return nil, nil
-	}
-	r := workload.Reader{API: reader, Namespace: s.Namespace}
-	seen, err := r.Read(ctx, s.Spec.OnDeploy.Targets)
-	if err != nil {
-		return nil, err
-	}
-	t := &status.Targets{Seen: seen, Progress: rollout.Observe(progressOf(s), rollout.Observation{
-		Now: now, Settle: settleOf(s), Revision: seen.Revision, Targets: seen.Targets(),
-	})}
-	if t.Progress.RolledOutAt == nil {
-		return t, nil // pods come and go: what they run says nothing yet
-	}
-	t.ImageIDs = map[string][]string{}
-	for _, w := range seen.Workloads {
-		ids, err := r.ImageIDs(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		t.ImageIDs[status.TargetKey(w.Kind, w.Name)] = ids
-	}
-	return t, nil
-}
-
-// progressOf is what the suite's status says of the rollout.
-func progressOf(s *v1alpha1.EvalSuite) rollout.Progress {
-	return rollout.Progress{
-		Revision:    s.Status.Revision,
-		RolledOutAt: timeOf(s.Status.RolledOutTime),
-		Since:       timeOf(s.Status.RolloutSince),
-	}
-}
-
-func settleOf(s *v1alpha1.EvalSuite) time.Duration {
-	return time.Duration(ptr.Deref(s.Spec.OnDeploy.SettleSeconds, 15)) * time.Second
-}
 
 // targetsOf are the keys of a suite's targets in the index.
 func targetsOf(spec *v1alpha1.EvalSuiteSpec) []string {
@@ -182,7 +140,7 @@ func (m *templateMaps) of(namespace, name string) []reconcile.Request {
 // revisionNow is the revision that the suite's targets run, settled; empty while
 // a rollout goes.
 func revisionNow(ctx context.Context, reader client.Reader, s *v1alpha1.EvalSuite, now time.Time) (*status.Targets, string, error) {
-	t, err := observeTargets(ctx, reader, s, now)
+	t, err := facts.Targets(ctx, reader, s, now)
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("read the targets of EvalSuite %s: %w", s.Name, err)

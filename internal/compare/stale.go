@@ -65,6 +65,23 @@ func StaleLabels(base *Side, head Side) (Stale, bool) {
 	return l.cameBack()
 }
 
+// Vanished names, in order, the common cases with a relevant id that the base
+// found and that nothing retrieves now: those whose texts, in both runs, StaleLabels
+// goes by.
+func Vanished(base, head Side) []string {
+	l := labels{now: idsOf(head.Cases), head: head}
+	if !l.compareWith(&base) {
+		return nil
+	}
+	var cases []string
+	for _, p := range l.pairs {
+		if slices.ContainsFunc(foundIn(p.base), func(id string) bool { return l.vanished[id] }) {
+			cases = append(cases, p.head.ID)
+		}
+	}
+	return cases
+}
+
 // ids of the cases of a run, in NFC.
 type ids struct{ retrieved, relevant map[string]bool }
 

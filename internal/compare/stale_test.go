@@ -388,3 +388,49 @@ func TestClosenessProperties(t *testing.T) {
 		}
 	}
 }
+
+func TestVanished(t *testing.T) {
+	before := corpusRun("before")
+	firstTen := make([]string, 10)
+	for i := range firstTen {
+		firstTen[i] = at(i)
+	}
+	for name, test := range map[string]struct {
+		base, head Side
+		want       []string
+	}{
+		"the same":       {before, corpusRun("after"), nil},
+		"a folder moved": {before, renamed(before, movedPart("a")), firstTen},
+		"found for other cases": {before, change(before, func(i int, c *Case) {
+			if i < 10 {
+				c.Retrieved = c.Retrieved[1:] // the case before has it, but for the first
+			}
+		}), nil},
+		"found for nobody": {before, change(before, func(i int, c *Case) {
+			c.Retrieved = slices.DeleteFunc(c.Retrieved, func(id string) bool { return id == page(3) })
+		}), []string{at(3)}},
+		"another version of the case": {before, change(before, func(i int, c *Case) {
+			c.Retrieved = slices.DeleteFunc(c.Retrieved, func(id string) bool { return id == page(3) || id == page(4) })
+			if i == 3 {
+				c.Digest = "edited"
+			}
+		}), []string{at(4)}},
+		"another unit":          {*unit(before, "Document"), renamed(before, rechunked), nil},
+		"a base without a hit":  {*lists(before, []string{"x"}), renamed(before, rechunked), nil},
+		"nothing was retrieved": {before, change(before, func(_ int, c *Case) { c.Retrieved = nil }), caseIDs(before)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Vanished(test.base, test.head)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func caseIDs(s Side) []string {
+	var all []string
+	for i := range s.Cases {
+		all = append(all, s.Cases[i].ID)
+	}
+	return all
+}

@@ -1,11 +1,15 @@
 package eval
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"math"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/score"
@@ -18,6 +22,14 @@ type Baseline struct {
 	// Reference is a run that drift is reported against; nil where there is none. It
 	// decides nothing.
 	Reference *compare.Side
+	// ReferenceMissing says, for people, why there is no Reference though one is
+	// named; else empty.
+	ReferenceMissing string
+	// Texts gives digests of the texts that some cases of a run retrieved, by case
+	// and in the order of its list; the run is Base, or this one where an interrupted
+	// process asked the cases. It is called once the cases have ended, and only where
+	// relevant ids have vanished. Nil, and what it leaves out: there are none.
+	Texts func(ctx context.Context, run string, cases []string) map[string][]string
 	// Policy says how bounds on a drop are decided; its Open is filled in here.
 	Policy compare.Policy
 }
@@ -31,10 +43,10 @@ type compared struct {
 
 // compare sets the run against its baseline, where its plan has one. Cases that
 // were never asked are no part of it.
-func (t *tally) compare(open func(metric, tag string) (reason, message string)) (c compared) {
+func (t *tally) compare(ctx context.Context, open func(metric, tag string) (reason, message string)) (c compared) {
 	b := t.plan.Baseline
 	head := t.head()
-	if stale, ok := compare.StaleLabels(t.base(), head); ok {
+	if stale, ok := t.staleLabels(ctx, head); ok {
 		c.stale = &stale
 	}
 	if b == nil {
@@ -58,11 +70,63 @@ func (t *tally) compare(open func(metric, tag string) (reason, message string)) 
 	return c
 }
 
-func (t *tally) base() *compare.Side {
-	if t.plan.Baseline == nil {
-		return nil
+// staleLabels says whether the labels no longer fit. Texts are loaded only where
+// they can tell more: that most runs are compared without them keeps a history
+// from being read whole after each.
+func (t *tally) staleLabels(ctx context.Context, head compare.Side) (compare.Stale, bool) {
+	b := t.plan.Baseline
+	if b == nil || b.Base == nil {
+		return compare.StaleLabels(nil, head)
 	}
-	return t.plan.Baseline.Base
+	stale, ok := compare.StaleLabels(b.Base, head)
+	if b.Texts == nil {
+		return stale, ok
+	}
+	cases := compare.Vanished(*b.Base, head)
+	if ok { // what is left to find are the nearest ids
+		cases = cases[:0]
+		for _, n := range stale.Nearest {
+			cases = append(cases, n.Case)
+		}
+	}
+	base, loaded := t.withTexts(ctx, *b.Base, cases)
+	if !loaded {
+		return stale, ok
+	}
+	head, _ = t.withTexts(ctx, head, cases)
+	return compare.StaleLabels(&base, head)
+}
+
+// withTexts gives a run with the texts of those of the cases that lack them, and
+// says whether any of the cases has some.
+func (t *tally) withTexts(ctx context.Context, s compare.Side, cases []string) (compare.Side, bool) {
+	wanted := make(map[string]bool, len(cases))
+	for _, id := range cases {
+		wanted[id] = true
+	}
+	var lacking []string
+	known := false
+	for i := range s.Cases {
+		switch c := &s.Cases[i]; {
+		case !wanted[c.ID]:
+		case c.Texts != nil:
+			known = true
+		case len(c.Retrieved) > 0:
+			lacking = append(lacking, c.ID)
+		}
+	}
+	if len(lacking) == 0 {
+		return s, known
+	}
+	texts := t.plan.Baseline.Texts(ctx, s.UID, lacking)
+	s.Cases = slices.Clone(s.Cases)
+	for i := range s.Cases {
+		if c := &s.Cases[i]; wanted[c.ID] && c.Texts == nil {
+			c.Texts = texts[c.ID]
+			known = known || c.Texts != nil
+		}
+	}
+	return s, known
 }
 
 // head is this run as one side of a comparison.
@@ -129,10 +193,7 @@ func regressionsFirst(worst []WorstCase, c *compare.Comparison) []WorstCase {
 	if c == nil || !c.Comparable {
 		return worst
 	}
-	was := map[string]int{}
-	for i := range c.Base.Cases {
-		was[c.Base.Cases[i].ID] = c.Base.Cases[i].Rank
-	}
+	was := ranksBefore(c)
 	var out []WorstCase
 	seen := map[string]bool{}
 	for _, change := range c.Worse {
@@ -148,13 +209,37 @@ func regressionsFirst(worst []WorstCase, c *compare.Comparison) []WorstCase {
 	return slices.Clip(out[:min(len(out), maxWorst)])
 }
 
-// TextDigest tells a retrieved text apart from others, whatever white space is
-// around it: 16 hexadecimal digits of its SHA-256. It is empty for no text.
+// ranksBefore are the ranks in the base of the cases that are the same in both
+// runs.
+func ranksBefore(c *compare.Comparison) map[string]int {
+	now := make(map[string]string, len(c.Head.Cases))
+	for i := range c.Head.Cases {
+		now[c.Head.Cases[i].ID] = c.Head.Cases[i].Digest
+	}
+	was := make(map[string]int, len(now))
+	for i := range c.Base.Cases {
+		if b := &c.Base.Cases[i]; now[b.ID] == b.Digest {
+			was[b.ID] = b.Rank
+		}
+	}
+	return was
+}
+
+// TextDigest tells a retrieved text apart from others, whatever its white space
+// and however its letters are composed: 16 hexadecimal digits of a SHA-256. It is
+// empty where there is no text.
 func TextDigest(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
+	sum := sha256.New()
+	blank := true
+	for word := range strings.FieldsSeq(norm.NFC.String(text)) {
+		if !blank {
+			_, _ = io.WriteString(sum, " ")
+		}
+		_, _ = io.WriteString(sum, word)
+		blank = false
+	}
+	if blank {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }

@@ -42,6 +42,18 @@ func failedIn(outcome string) score.Stage {
 // that is down look fast.
 func timedOut(outcome string) bool { return strings.HasSuffix(outcome, "Timeout") }
 
+// Timed says whether the call of a stage counts for its latency, in a case that had
+// it and ended so: it succeeded, or timed out.
+func Timed(stage score.Stage, outcome string) bool {
+	switch failedIn(outcome) {
+	case stage:
+		return timedOut(outcome)
+	case score.RetrievalStage: // so no later stage made a call
+		return false
+	}
+	return true
+}
+
 // endsRun says whether an outcome is one that no other case would fare better
 // with. A process that takes the run over asks such a case again.
 func endsRun(outcome string) bool {
@@ -54,14 +66,14 @@ func (t *tally) fare(r *CaseResult) (retrieval, answer, judging score.StageScore
 	retrieves := t.parties.Retriever != nil
 	retrieval.Due = r.Case.Due()
 	retrieval.Scored = retrieval.Due && failed != score.RetrievalStage && (retrieves || failed != score.AnswerStage)
-	retrieval.Timed = retrieves && r.Called && (failed != score.RetrievalStage || timedOut(r.Outcome))
+	retrieval.Timed = retrieves && r.Called && Timed(score.RetrievalStage, r.Outcome)
 	retrieval.Seconds = r.Latency.Seconds()
 	if !t.plan.Score.Answer {
 		return retrieval, answer, judging
 	}
 	answer.Due = true
 	answer.Scored = r.Answer != nil
-	answer.Timed = answer.Scored || failed == score.AnswerStage && timedOut(r.Outcome)
+	answer.Timed = answer.Scored || failed == score.AnswerStage && Timed(score.AnswerStage, r.Outcome)
 	answer.Seconds = r.AnswerLatency.Seconds()
 	judging.Due = t.plan.Score.Judge && answer.Scored
 	judging.Scored = judging.Due && r.Outcome == Scored

@@ -751,6 +751,23 @@ func TestAStopDuringCalibrationTrustsNobody(t *testing.T) {
 	}
 }
 
+func TestWhatIsTimed(t *testing.T) {
+	for outcome, want := range map[string]string{
+		Scored: "retrieval answer", "RetrieverTimeout": "retrieval", "RetrieverHTTPError": "", "AnswerTimeout": "retrieval answer",
+		"AnswerUnreachable": "retrieval", "JudgeTimeout": "retrieval answer", "JudgeMalformed": "retrieval answer",
+	} {
+		var got []string
+		for _, stage := range []score.Stage{score.RetrievalStage, score.AnswerStage} {
+			if Timed(stage, outcome) {
+				got = append(got, string(stage))
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: timed is %q, want %q", outcome, s, want)
+		}
+	}
+}
+
 func TestOutcomesNameTheirStage(t *testing.T) {
 	for _, tt := range []struct {
 		stage        score.Stage

@@ -149,12 +149,11 @@ func (t *tally) result(ctx context.Context) *Result {
 		facts.Undecided = append(facts.Undecided, score.Undecided{Reason: ReasonCorpusChanged,
 			Message: fmt.Sprintf("the corpus changed while it was asked, last to version %s: the cases were not asked of one corpus", t.corpus)})
 	}
-	c := t.compare(facts.Open)
+	c := t.compare(context.WithoutCancel(ctx), facts.Open)
 	facts.Relative = c.relative
 	if c.stale != nil {
 		r.Stale = c.stale
-		facts.Stale = c.stale.Message
-		facts.Undecided = append(facts.Undecided, score.Undecided{Reason: score.ReasonLabelsStale, Message: c.stale.Message})
+		facts.Stale, facts.StaleDetail = c.stale.Summary, c.stale.Message
 	}
 	r.Comparison, r.ReferenceComparison = c.baseline, c.reference
 	r.Worst = regressionsFirst(r.Worst, c.baseline)

@@ -87,6 +87,9 @@ func (f Facts) decide(s subject, results []Result) (Answer, bool) {
 	case !holds:
 		a := ended(result, Inconclusive, ReasonExpired)
 		a.Message = fmt.Sprintf("run %s (%s) ended at %s, and its verdict held until %s: start another run", result.Run, result.Verdict, stamp(result.Time), stamp(result.ExpiresAt))
+		if result.ExpiresAt.IsZero() {
+			a.Message = fmt.Sprintf("run %s (%s) ended at %s, and until when its verdict holds is not known: start another run", result.Run, result.Verdict, stamp(result.Time))
+		}
 		return s.answer(a), true
 	case result.Verdict == runError:
 		return s.answer(ended(result, Inconclusive, ReasonRunError)), true

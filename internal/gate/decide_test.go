@@ -161,6 +161,8 @@ func TestDecide(t *testing.T) {
 		{"a run goes", measured(results(), runs(active)), Question{}, "Pending Running r2 a", "run a has not ended yet", "11:59:00"},
 		{"a run goes, and one waits", measured(results(), runs(queued, active)), Question{}, "Pending RunQueued r2 q", "", "11:59:30"},
 		{"of two that wait, the newer", measured(results(), runs(queued, Run{Name: "p", CreatedAt: at("11:00:00")})), Question{}, "Pending RunQueued r2 q", "", "11:59:30"},
+		{"in the other order", measured(results(), runs(Run{Name: "p", CreatedAt: at("11:00:00")}, queued)), Question{}, "Pending RunQueued r2 q", "", "11:59:30"},
+		{"of two in one second, the later name", measured(results(), runs(queued, Run{Name: "p", CreatedAt: queued.CreatedAt})), Question{}, "Pending RunQueued r2 q", "", "11:59:30"},
 		{"a run repeats what passed", measured(runs(active)), Question{}, "Pass Passed r2 b", "", ""},
 		{"a run repeats what failed", measured(results(result("b", "11:00:00", failed)), runs(active)), Question{}, "Fail ObjectivesMissed r2 b", "", ""},
 		{"a run repeats what has expired", measured(results(result("b", "11:00:00", expires(noon))), runs(active)), Question{}, "Pending Running r2 a", "", "11:59:00"},
@@ -210,6 +212,10 @@ func TestDecide(t *testing.T) {
 		{"given both, of an earlier spec", measured(results(given("c", "11:00:00", "api3", evaluation("e0")))), of("api3"), "Inconclusive SpecNotEvaluated api3 -", "", ""},
 		{"its live revision, by a hash", measured(results(given("c", "11:00:00", "r2"))), of("api2"), "Pass Passed r2 c", "", ""},
 		{"what was given goes before the live revision", measured(results(given("c", "11:00:00", "api2", failed), given("d", "11:30:00", "r2"))), of("api2"), "Fail ObjectivesMissed api2 c", "", ""},
+		{"what was given has expired, and the live revision passed", measured(results(given("c", "11:00:00", "api2", expires(noon)), given("d", "11:30:00", "r2"))), of("api2"), "Inconclusive Expired api2 c", "", ""},
+		{"what was given errored, and the live revision passed", measured(results(given("c", "11:00:00", "api2", verdict("Error", "x", "y")), given("d", "11:30:00", "r2"))), of("api2"), "Inconclusive RunError api2 c", "", ""},
+		{"what was given is open, and the live revision passed", measured(results(given("c", "11:00:00", "api2", verdict("Inconclusive", "x", "y")), given("d", "11:30:00", "r2"))), of("api2"), "Inconclusive Inconclusive api2 c", "", ""},
+		{"a suspended suite's endpoint", measured(suspended), canary, "Inconclusive NotYetEvaluated r2 -", "", ""},
 		{"only the endpoint", measured(results(given("c", "11:00:00", "r2"))), canary, "Pass Passed r2 c", "", ""},
 		{"only the endpoint, rolling out", measured(rolling, results(given("c", "11:00:00", "r2"))), canary, "Pending RolloutInProgress r2 -", "", "11:30:00"},
 		{"only the endpoint, its run waits", measured(runs(onCanary(""))), canary, "Pending RunQueued r2 k", "", "11:58:00"},
@@ -235,6 +241,12 @@ func TestDecide(t *testing.T) {
 			}
 			if !strings.Contains(a.Message, tt.says) || a.Message == "" {
 				t.Errorf("says %q, want %q", a.Message, tt.says)
+			}
+			if strings.Contains(a.Message, "0001-") {
+				t.Errorf("says %q, of a time that is not known", a.Message)
+			}
+			if strings.Contains(a.Message, "suspended") && (!tt.facts.Suite.Suspended || tt.ask.Endpoint != "") {
+				t.Errorf("says %q", a.Message)
 			}
 			since := time.Time{}
 			if tt.since != "" {

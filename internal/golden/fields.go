@@ -33,6 +33,23 @@ var names = map[string]field{
 	"reference_contexts": fieldContexts,
 }
 
+// canonical names of the fields that a case keeps.
+var canonical = [fieldCount]string{
+	fieldID: "id", fieldName: "name", fieldQuestion: "question", fieldRelevant: "relevant", fieldReference: "reference_answer",
+	fieldTags: "tags", fieldAnswerable: "answerable", fieldHistory: "history", fieldMetadata: "metadata",
+}
+
+// FieldOf gives the field of a case that a file may also call by name: question
+// for user_input. It is false for a name that no field has, and for one that is
+// known only to be ignored.
+func FieldOf(name string) (field string, known bool) {
+	f, known := names[name]
+	if !known || canonical[f] == "" {
+		return "", false
+	}
+	return canonical[f], true
+}
+
 // interned holds the names of fields once, however many cases use them.
 var interned = func() map[string]string {
 	m := make(map[string]string, len(names)+4)

@@ -13,12 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/judge"
 )
 
 func TestCasesComeBackAsTheyWerePut(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *Store) {
-		want := cases(0, 1200) // three chunks, and more rows than a statement inserts
+		want := cases(0, 2*chunkCases+200) // three chunks, and more rows than a statement inserts
 		want[7] = Case{ID: "bare", Position: 7, Outcome: "RetrieverTimeout", Message: "no answer within 2s"}
 		r := aRun("docs", 0)
 		put(t, s, r, want...)
@@ -83,17 +84,18 @@ func TestALongPageIsCut(t *testing.T) {
 		r := aRun("docs", 0)
 		long := cases(0, 5)
 		for i := range long {
-			long[i].Retrieved = []Retrieved{{Rank: 1, ID: "doc", Text: strings.Repeat("문", pageBytes/9)}} // a third of a page
+			long[i].Retrieved = []Retrieved{{Rank: 1, ID: "doc", Text: strings.Repeat("문", pageBytes/12+1)}} // a quarter of a page
 		}
 		long[1].Retrieved[0].Text, long[1].Answer.Contexts = "", []string{long[1].Retrieved[0].Text}
 		long[2].Retrieved[0].Text, long[2].Answer.Text = "", long[2].Retrieved[0].Text
+		long[3].Retrieved[0].Text, long[3].ReferenceAnswer = "", long[3].Retrieved[0].Text
 		long[4].Retrieved[0].Text = strings.Repeat("x", pageBytes+1)
 		put(t, s, r, long...)
 		first, err := s.Cases(t.Context(), r.UID, CaseQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(first.Cases); n != 2 || first.Next == "" {
+		if n := len(first.Cases); n != 3 || first.Next == "" {
 			t.Errorf("the first page has %d cases, next %q", n, first.Next)
 		}
 		if d := cmp.Diff(long, allCases(t, s, r.UID, CaseQuery{})); d != "" {
@@ -155,6 +157,7 @@ func TestCheckpoint(t *testing.T) {
 		want := map[string]Case{}
 		for _, c := range cases(0, 700) {
 			c.Question, c.Tags, c.Relevant, c.Retrieved, c.Answer = "", nil, nil, nil, &Answer{}
+			c.History, c.ReferenceAnswer, c.Unanswerable = nil, "", false
 			want[c.ID] = c
 		}
 		failed := Case{ID: "failed", Digest: "sha256:c", Outcome: "AnswerTimeout", Called: true, LatencySeconds: 0.1, AnswerSeconds: ptr(60.0)}
@@ -175,6 +178,7 @@ func TestCasesWithWhatNoDatabaseTakes(t *testing.T) {
 		r := aRun("docs", 0)
 		c := aCase(0)
 		c.Question, c.Message, c.Tags = "a\x00b\xff", "\x00", []string{"t\x00"}
+		c.History, c.ReferenceAnswer = []golden.Turn{{Role: "\x00", Content: "\xff"}}, "r\x00"
 		c.Metrics = map[string]float64{"nan": math.NaN(), "inf": math.Inf(-1), "ok": math.MaxFloat64, "n\x00": 5e-324}
 		c.LatencySeconds = math.NaN()
 		c.Relevant = []Relevant{{ID: "r\x00", Grade: math.Inf(1)}}
@@ -183,6 +187,7 @@ func TestCasesWithWhatNoDatabaseTakes(t *testing.T) {
 		c.Retrieved = []Retrieved{{Rank: 1, ID: "\xff", Score: ptr(math.NaN()), Text: "x\x00y"}, {Rank: 2, ID: "", Score: ptr(math.SmallestNonzeroFloat64), Text: `{"nul":"\u0000"}`}}
 		put(t, s, r, c)
 		c.Question, c.Message, c.Tags = "a\uFFFDb\uFFFD", "\uFFFD", []string{"t\uFFFD"}
+		c.History, c.ReferenceAnswer = []golden.Turn{{Role: "\uFFFD", Content: "\uFFFD"}}, "r\uFFFD"
 		c.Metrics = map[string]float64{"ok": math.MaxFloat64, "n\uFFFD": 5e-324}
 		c.LatencySeconds = 0
 		c.Relevant = []Relevant{{ID: "r\uFFFD"}}
@@ -271,7 +276,7 @@ func TestABatchIsWrittenAltogetherOrNotAtAll(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			fading := &fadingContext{Context: ctx, cancel: cancel}
 			fading.left.Store(int64(n))
-			err := s.PutCases(fading, r.UID, cases(0, 1100))
+			err := s.PutCases(fading, r.UID, cases(0, chunkCases+100))
 			cancel()
 			size, sizeErr := s.Size(t.Context())
 			if sizeErr != nil {
@@ -282,11 +287,11 @@ func TestABatchIsWrittenAltogetherOrNotAtAll(t *testing.T) {
 				if canceled == 0 {
 					t.Error("no batch was canceled")
 				}
-				checkSize(t, s, Size{Runs: 1, Cases: 1100, Retrieved: 3300})
+				checkSize(t, s, Size{Runs: 1, Cases: chunkCases + 100, Retrieved: 3 * (chunkCases + 100)})
 				return
 			case !errors.Is(err, context.Canceled):
 				t.Errorf("canceled at %d: %v", n, err)
-			case size.Cases == 1100: // canceled while it was committed: nobody can know
+			case size.Cases == chunkCases+100: // canceled while it was committed: nobody can know
 			case size.Cases != 3:
 				t.Fatalf("canceled at %d: %d cases are there, want 3", n, size.Cases)
 			}

@@ -15,11 +15,12 @@ type engine struct {
 	read, write *sql.DB
 	// text of a query as the engine wants it.
 	text func(query string) string
-	// forUpdate locks the rows that a query finds.
-	forUpdate string
 	// hasTag finds a parameter in eval_cases.tags, oneOf in a list.
 	hasTag, oneOf func(parameter string) string
-	// list is the parameter of oneOf.
+	// items is the query for the lists of a page of cases: of run $1, whose ids are
+	// the list $2.
+	items string
+	// list is the parameter of oneOf, and of items.
 	list func([]string) (any, error)
 	// insert writes a batch of rows, duplicate says whether it failed for a row with
 	// the key of one that is there.
@@ -115,20 +116,4 @@ func (e *engine) inTx(ctx context.Context, f func(*tx) error) (err error) {
 		return err
 	}
 	return begun.Commit()
-}
-
-// try runs f, a part of the transaction. If it fails, the transaction goes on as
-// if it had never begun.
-func (t *tx) try(ctx context.Context, f func() error) error {
-	if _, err := t.ExecContext(ctx, `SAVEPOINT part`); err != nil {
-		return err
-	}
-	if err := f(); err != nil {
-		if _, back := t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT part`); back != nil {
-			return back
-		}
-		return err
-	}
-	_, err := t.ExecContext(ctx, `RELEASE SAVEPOINT part`)
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/judge"
 )
 
@@ -57,6 +58,12 @@ type Case struct {
 	// Digest of the case in the golden set.
 	Digest   string
 	Question string
+	// History is the earlier turns of the conversation.
+	History []golden.Turn
+	// ReferenceAnswer is what a right answer says; empty where there is none.
+	ReferenceAnswer string
+	// Unanswerable says that the corpus has no answer.
+	Unanswerable bool
 	// Position orders a run's cases: theirs in the golden set.
 	Position int
 	Tags     []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 
+	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/history/historytest"
 	"github.com/assay-dev/assay/internal/judge"
 )
@@ -73,6 +74,7 @@ func aRun(suite string, n int) Run {
 func aCase(i int) Case {
 	return Case{
 		ID: fmt.Sprintf("case-%05d", i), Digest: "sha256:c", Question: fmt.Sprintf("What is %d? 질문", i), Position: i,
+		History: []golden.Turn{{Role: "user", Content: "안녕"}, {Role: "assistant", Content: `"hello"`}}, ReferenceAnswer: fmt.Sprintf("%d, 답", i), Unanswerable: i%2 == 0,
 		Tags: []string{"all", fmt.Sprintf("mod-%d", i%3)}, Outcome: "Scored", Message: "m", Rank: 2, Called: true, LatencySeconds: 0.1 + 0.2,
 		Relevant: []Relevant{{ID: "doc-b", Grade: 1}, {ID: "doc-z", Grade: 0.5}},
 		Metrics:  map[string]float64{"hit_rate@5": 1, "mrr": 1.0 / 3},

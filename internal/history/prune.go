@@ -105,7 +105,9 @@ func (s *Store) deleteRun(ctx context.Context, run int64) error {
 				_, err := tx.ExecContext(ctx, s.text(`DELETE FROM eval_runs WHERE id = $1`), run)
 				return err
 			}
-			return s.count(ctx, tx, run, counts{cases: -n.cases, retrieved: -n.retrieved})
+			_, err = tx.ExecContext(ctx, s.text(`UPDATE eval_runs SET stored_cases = stored_cases - $2, stored_retrieved = stored_retrieved - $3 WHERE id = $1`),
+				run, n.cases, n.retrieved)
+			return err
 		})
 		if err != nil || n.cases == 0 {
 			return err

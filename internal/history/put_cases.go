@@ -14,7 +14,7 @@ const (
 	maxKey = 2 << 10
 	// One statement writes so many cases, and begins no further one with so many
 	// bytes of text: more is no faster.
-	chunkCases = 500
+	chunkCases = 1000
 	chunkBytes = 8 << 20
 )
 
@@ -36,27 +36,48 @@ func (s *Store) putCases(ctx context.Context, runUID string, cases []Case) error
 	if err != nil || len(cases) == 0 {
 		return err
 	}
-	return s.inTx(ctx, func(tx *tx) error {
-		// The run is locked until the end, so that two writers of one run wait for each other.
-		var run int64
-		err := tx.QueryRowContext(ctx, s.text(`SELECT id FROM eval_runs WHERE uid = $1 AND NOT deleted`+s.forUpdate), clean(runUID)).Scan(&run)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
+	// That some are there already is rare, and to look first costs as much as to
+	// write them: the engine says so when it comes upon one.
+	if err = s.inTx(ctx, func(tx *tx) error { return s.addCases(ctx, tx, runUID, cases) }); s.duplicate(err) {
+		err = s.inTx(ctx, func(tx *tx) error { return s.replaceCases(ctx, tx, runUID, cases) })
+	}
+	return err
+}
+
+// addCases writes cases that are not there yet.
+func (e *engine) addCases(ctx context.Context, tx *tx, runUID string, cases []Case) error {
+	run, err := e.grow(ctx, tx, runUID, countsOf(cases))
+	if err != nil {
+		return err
+	}
+	for chunk := range chunks(cases) {
+		if err := e.insertCases(ctx, tx, run, chunk); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// replaceCases writes cases in place of those that are there.
+func (e *engine) replaceCases(ctx context.Context, tx *tx, runUID string, cases []Case) error {
+	run, err := e.grow(ctx, tx, runUID, counts{})
+	if err != nil {
+		return err
+	}
+	grown := countsOf(cases)
+	for chunk := range chunks(cases) {
+		replaced, err := e.deleteCases(ctx, tx, run, chunk)
 		if err != nil {
 			return err
 		}
-		var grown counts
-		for chunk := range chunks(cases) {
-			n, err := s.putChunk(ctx, tx, run, chunk)
-			if err != nil {
-				return err
-			}
-			grown.cases += n.cases
-			grown.retrieved += n.retrieved
+		if err := e.insertCases(ctx, tx, run, chunk); err != nil {
+			return err
 		}
-		return s.count(ctx, tx, run, grown)
-	})
+		grown.cases -= replaced.cases
+		grown.retrieved -= replaced.retrieved
+	}
+	_, err = e.grow(ctx, tx, runUID, grown)
+	return err
 }
 
 // distinct gives cleaned ids, each once: the last one counts.
@@ -90,7 +111,7 @@ func chunks(cases []Case) func(yield func([]Case) bool) {
 				}
 				from, bytes = i, 0
 			}
-			bytes += len(cases[i].Question) + retrievedBytes(cases[i]) + answerBytes(cases[i].Answer)
+			bytes += len(cases[i].Question) + goldenBytes(&cases[i]) + retrievedBytes(cases[i]) + answerBytes(cases[i].Answer)
 		}
 		if from < len(cases) {
 			yield(cases[from:])
@@ -120,11 +141,24 @@ func answerBytes(a *Answer) int {
 // counts are rows of a run.
 type counts struct{ cases, retrieved int64 }
 
-// count keeps the run's counts in step with its rows.
-func (e *engine) count(ctx context.Context, tx *tx, run int64, grown counts) error {
-	_, err := tx.ExecContext(ctx, e.text(`UPDATE eval_runs SET stored_cases = stored_cases + $2, stored_retrieved = stored_retrieved + $3 WHERE id = $1`),
-		run, grown.cases, grown.retrieved)
-	return err
+func countsOf(cases []Case) counts {
+	n := counts{cases: int64(len(cases))}
+	for i := range cases {
+		n.retrieved += int64(len(cases[i].Retrieved))
+	}
+	return n
+}
+
+// grow keeps a run's counts in step with its rows, and gives its id. The run is
+// locked until the end of the transaction, so that two writers of one run wait
+// for each other.
+func (e *engine) grow(ctx context.Context, tx *tx, runUID string, by counts) (run int64, err error) {
+	err = tx.QueryRowContext(ctx, e.text(`UPDATE eval_runs SET stored_cases = stored_cases + $2, stored_retrieved = stored_retrieved + $3 WHERE uid = $1 AND NOT deleted RETURNING id`),
+		clean(runUID), by.cases, by.retrieved).Scan(&run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrNotFound
+	}
+	return run, err
 }
 
 func (e *engine) deleteCases(ctx context.Context, tx *tx, run int64, cases []Case) (counts, error) {
@@ -156,31 +190,18 @@ func (e *engine) deleteWhere(ctx context.Context, tx *tx, where string, args ...
 	return n, nil
 }
 
-// putChunk writes cases and says by how many rows the run has grown. That some are
-// there already is rare, and to look first costs as much as to write them: the
-// engine says so when it finds them.
-func (e *engine) putChunk(ctx context.Context, tx *tx, run int64, cases []Case) (grown counts, err error) {
+func (e *engine) insertCases(ctx context.Context, tx *tx, run int64, cases []Case) error {
 	c, err := caseRows(run, cases)
 	if err != nil {
-		return counts{}, err
+		return err
 	}
-	insert := func() error { return e.insert(ctx, tx, c) }
-	var replaced counts
-	if err = tx.try(ctx, insert); e.duplicate(err) {
-		if replaced, err = e.deleteCases(ctx, tx, run, cases); err == nil {
-			err = insert()
-		}
+	if err := e.insert(ctx, tx, c); err != nil {
+		return err
 	}
-	if err != nil {
-		return counts{}, err
+	if r := retrievedRows(run, cases); r.rows > 0 {
+		return e.insert(ctx, tx, r)
 	}
-	r := retrievedRows(run, cases)
-	if r.rows > 0 {
-		if err := e.insert(ctx, tx, r); err != nil {
-			return counts{}, err
-		}
-	}
-	return counts{cases: int64(c.rows) - replaced.cases, retrieved: int64(r.rows) - replaced.retrieved}, nil
+	return nil
 }
 
 func caseRows(run int64, cases []Case) (batch, error) {
@@ -194,6 +215,7 @@ func caseRows(run int64, cases []Case) (batch, error) {
 		questions                        = make([]string, n)
 		seconds                          = make([]*float64, n)
 		answers                          = make([]answerColumns, n)
+		expected                         = make([]goldenColumns, n)
 	)
 	for i := range cases {
 		c := &cases[i]
@@ -201,11 +223,12 @@ func caseRows(run int64, cases []Case) (batch, error) {
 		positions[i], ranks[i], bytes[i] = int64(c.Position), int64(c.Rank), int64(retrievedBytes(*c))
 		called[i], latencies[i], questions[i] = c.Called, orZero(c.LatencySeconds), clean(c.Question)
 		seconds[i] = number(c.AnswerSeconds)
-		var errs [4]error
+		var errs [5]error
 		metrics[i], errs[0] = jsonText(finiteMetrics(c.Metrics))
 		tags[i], errs[1] = jsonText(cleanAll(c.Tags))
 		relevant[i], errs[2] = jsonText(cleanRelevant(c.Relevant))
 		answers[i], errs[3] = answerColumnsOf(c)
+		expected[i], errs[4] = goldenColumnsOf(c)
 		if err := errors.Join(errs[:]...); err != nil {
 			return batch{}, err
 		}
@@ -231,6 +254,9 @@ func caseRows(run int64, cases []Case) (batch, error) {
 		orNull("relevance", func(i int) *string { return answers[i].relevance }),
 		orNull("answer", func(i int) *string { return answers[i].answer }),
 		orNull("contexts", func(i int) *string { return answers[i].contexts }),
+		{name: "unanswerable", at: func(i int) any { return expected[i].unanswerable }},
+		orNull("reference_answer", func(i int) *string { return expected[i].reference }),
+		orNull("turns", func(i int) *string { return expected[i].turns }),
 	}}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // pageBytes ends a page of cases early: what is read into memory at once has a
@@ -101,7 +102,8 @@ func (s *Store) casePage(ctx context.Context, run int64, q CaseQuery, after curs
 }
 
 func (e *engine) casesQuery(run int64, q CaseQuery, after cursor, limit int) (string, []any) {
-	query := `SELECT case_id, position, digest, outcome, message, hit_rank, called, latency_seconds, metrics, tags, relevant, retrieved_bytes, question, answer_seconds, judge_usage, verdict, relevance, answer, contexts
+	query := `SELECT case_id, position, digest, outcome, message, hit_rank, called, latency_seconds, metrics, tags, relevant, retrieved_bytes, question, answer_seconds, judge_usage, verdict, relevance, answer, contexts,
+			unanswerable, reference_answer, turns
 		FROM eval_cases WHERE run_id = $1 AND (position, case_id) > ($2, $3)`
 	args := []any{run, after.order, after.id, limit}
 	if q.Tag != "" {
@@ -120,15 +122,16 @@ func scanCase(rows *sql.Rows) (c Case, bytes int64, err error) {
 	var (
 		metrics, tags, relevant string
 		answer                  answerColumns
+		expected                goldenColumns
 	)
-	if err := rows.Scan(append([]any{&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds,
-		&metrics, &tags, &relevant, &bytes, &c.Question, &c.AnswerSeconds}, answer.columns()...)...); err != nil {
+	if err := rows.Scan(slices.Concat([]any{&c.ID, &c.Position, &c.Digest, &c.Outcome, &c.Message, &c.Rank, &c.Called, &c.LatencySeconds,
+		&metrics, &tags, &relevant, &bytes, &c.Question, &c.AnswerSeconds}, answer.columns(), expected.columns())...); err != nil {
 		return Case{}, 0, err
 	}
-	if err := errors.Join(fromList(metrics, &c.Metrics), fromList(tags, &c.Tags), fromList(relevant, &c.Relevant), answer.into(&c)); err != nil {
+	if err := errors.Join(fromList(metrics, &c.Metrics), fromList(tags, &c.Tags), fromList(relevant, &c.Relevant), answer.into(&c), expected.into(&c)); err != nil {
 		return Case{}, 0, fmt.Errorf("case %q: %w", c.ID, err)
 	}
-	return c, bytes + int64(len(c.Question)+answerBytes(c.Answer)), nil
+	return c, bytes + int64(len(c.Question)+goldenBytes(&c)+answerBytes(c.Answer)), nil
 }
 
 // fromList reads a list or map, of which an empty one is nil.
@@ -176,13 +179,12 @@ func (s *Store) retrieved(ctx context.Context, run int64, cases []Case) error {
 
 func (e *engine) retrievedQuery(run int64, ids []string) (string, []any, error) {
 	list, err := e.list(ids)
-	return e.text(`SELECT case_id, item_rank, item_id, score, relevant, content FROM eval_retrieved WHERE run_id = $1 AND case_id ` + e.oneOf("$2") + ` ORDER BY case_id, position`),
-		[]any{run, list}, err
+	return e.text(e.items), []any{run, list}, err
 }
 
 // Checkpoint gives what a run that goes on needs to know of the cases that it
-// has, by id: all but Question, Tags, Relevant, Retrieved and the Text and Contexts
-// of an Answer. It is empty for a run that the store does not have.
+// has, by id: all but Question, History, ReferenceAnswer, Unanswerable, Tags,
+// Relevant, Retrieved and the Text and Contexts of an Answer. It is empty for a run that the store does not have.
 func (s *Store) Checkpoint(ctx context.Context, runUID string) (map[string]Case, error) {
 	cases, err := collect(ctx, s.read, s.text(`SELECT c.case_id, c.position, c.digest, c.outcome, c.message, c.hit_rank, c.called, c.latency_seconds, c.metrics,
 			c.answer_seconds, c.judge_usage, c.verdict, c.relevance, CASE WHEN c.answer IS NOT NULL THEN '' END

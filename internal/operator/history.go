@@ -156,6 +156,14 @@ func (s *store) CompareCases(ctx context.Context, uid string, f func(history.Com
 	return h.CompareCases(ctx, uid, f)
 }
 
+func (s *store) RetrievedTexts(ctx context.Context, uid string, cases []string, f func(caseID, text string)) error {
+	h, err := s.get(ctx)
+	if err != nil {
+		return err
+	}
+	return h.RetrievedTexts(ctx, uid, cases, f)
+}
+
 // Verdicts of judges, by key: a judge.Cache.
 func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
 	h, err := s.get(ctx)

@@ -19,7 +19,7 @@ import (
 
 const (
 	// batchSize is how many cases are written at once, batchDelay how long a case waits for others.
-	batchSize  = 500
+	batchSize  = 1000
 	batchDelay = time.Second
 	// maxWaiting is how many bytes of cases wait for a store that fails, about;
 	// what comes after is not kept.
@@ -170,6 +170,7 @@ func (r *Recorder) row(c eval.CaseResult) history.Case {
 	h := history.Case{
 		ID: c.Case.ID, Digest: c.Case.Digest, Question: c.Case.Question, Position: r.position[c.Case.ID], Tags: c.Case.Tags,
 		Outcome: c.Outcome, Message: c.Message, Rank: c.Rank, Called: c.Called, LatencySeconds: c.Latency.Seconds(),
+		History: c.Case.History, ReferenceAnswer: c.Case.ReferenceAnswer, Unanswerable: !c.Case.Answerable,
 		Metrics: c.Keep(r.columns).Metrics, Verdict: c.Verdict, Relevance: c.Relevance, Usage: c.Usage,
 	}
 	if c.Answer != nil {
@@ -194,6 +195,10 @@ func sizeOf(c *history.Case) int {
 	size := row + len(c.Question) + len(c.Message) + item*len(c.Metrics) + item*len(c.Relevant)
 	for i := range c.Retrieved {
 		size += item + len(c.Retrieved[i].ID) + len(c.Retrieved[i].Text)
+	}
+	size += len(c.ReferenceAnswer)
+	for i := range c.History {
+		size += item + len(c.History[i].Content)
 	}
 	if c.Answer != nil {
 		size += len(c.Answer.Text)

@@ -110,12 +110,12 @@ func record(store *fakeStore, set []golden.Case, final *history.Run) Loss {
 func TestEverythingIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{cases: map[string]history.Case{}}
-		set := cases(1000)
+		set := cases(2*batchSize + 100)
 		if loss := record(store, set, &history.Run{UID: "u", Verdict: "Passed", CorpusVersion: "v1"}); loss.Any() {
 			t.Errorf("lost: %s", loss.Message())
 		}
-		if len(store.cases) != 1000 {
-			t.Errorf("%d cases are stored, want 1000", len(store.cases))
+		if len(store.cases) != len(set) {
+			t.Errorf("%d cases are stored, want %d", len(store.cases), len(set))
 		}
 		if got := store.runs[len(store.runs)-1]; got.Verdict != "Passed" {
 			t.Errorf("the last row is %+v, want the final one", got)
@@ -179,7 +179,7 @@ func TestSmallBatchesWait(t *testing.T) {
 			t.Errorf("batches of %d are written soon, want %d", got, full)
 		}
 		<-time.After(batchDelay / 2)
-		if got, want := batches(), append(full, 30); !slices.Equal(got, want) {
+		if got, want := batches(), []int{batchSize, batchSize, 30}; !slices.Equal(got, want) {
 			t.Errorf("batches of %d are written in the end, want %d", got, want)
 		}
 		r.Finish(nil)

@@ -23,13 +23,17 @@ import (
 // Document is one run, whole. Numbers are full precision; what was not measured
 // is left out.
 type Document struct {
-	Run        Run           `json:"run"`
-	Verdict    score.Verdict `json:"verdict"`
-	Reason     string        `json:"reason"`
-	Message    string        `json:"message"`
-	Metrics    []Metric      `json:"metrics"`
-	Objectives []Objective   `json:"objectives"`
-	Coverage   Coverage      `json:"coverage"`
+	Run Run `json:"run"`
+	// Verdict is left out while the run is open; Reason and Message are then what it
+	// waits for.
+	Verdict score.Verdict `json:"verdict,omitempty"`
+	Reason  string        `json:"reason"`
+	Message string        `json:"message"`
+	// Total is how many cases the run asks.
+	Total      int         `json:"total"`
+	Metrics    []Metric    `json:"metrics"`
+	Objectives []Objective `json:"objectives"`
+	Coverage   Coverage    `json:"coverage"`
 	// Evidence sets what was retrieved against what was answered.
 	Evidence *Evidence      `json:"evidence,omitempty"`
 	Outcomes map[string]int `json:"outcomes"`
@@ -44,8 +48,7 @@ type Document struct {
 	// follows.
 	Next string `json:"next,omitempty"`
 
-	// total is how many cases the run has, worst the ids of those to look at.
-	total int
+	// worst are the ids of the cases to look at.
 	worst []string
 }
 
@@ -59,12 +62,15 @@ type Run struct {
 	Trigger         string `json:"trigger"`
 	Revision        string `json:"revision"`
 	GoldenSetDigest string `json:"goldenSetDigest"`
+	// CorpusVersion is left out where the retriever reports none.
+	CorpusVersion string `json:"corpusVersion,omitempty"`
 	// Targets say what was measured, and ConfigMaps what these name by its digest:
 	// a drop can be pinned on what changed. Left out of a suite without targets.
-	Targets        []Target          `json:"targets,omitempty"`
-	ConfigMaps     map[string]string `json:"configMaps,omitempty"`
-	StartTime      time.Time         `json:"startTime"`
-	CompletionTime time.Time         `json:"completionTime"`
+	Targets    []Target          `json:"targets,omitempty"`
+	ConfigMaps map[string]string `json:"configMaps,omitempty"`
+	// StartTime and CompletionTime are left out before.
+	StartTime      time.Time `json:"startTime,omitzero"`
+	CompletionTime time.Time `json:"completionTime,omitzero"`
 }
 
 // Target is a workload that was measured.
@@ -77,13 +83,14 @@ type Target struct {
 	ImageIDs []string `json:"imageIDs,omitempty"`
 }
 
-// Settings are what numbers of two runs must have in common to be compared.
+// Settings are what numbers of two runs must have in common to be compared. Those
+// that are not known are left out.
 type Settings struct {
-	TopK int    `json:"topK"`
-	Unit string `json:"unit"`
+	TopK int    `json:"topK,omitempty"`
+	Unit string `json:"unit,omitempty"`
 	// PrimaryK is the cut-off of the headline hit rate.
-	PrimaryK         int    `json:"primaryK"`
-	EvaluationDigest string `json:"evaluationDigest"`
+	PrimaryK         int    `json:"primaryK,omitempty"`
+	EvaluationDigest string `json:"evaluationDigest,omitempty"`
 	// BLEUTokenizer is how BLEU splits texts; left out where there is no BLEU.
 	BLEUTokenizer string `json:"bleuTokenizer,omitempty"`
 	// Judge is who judged; left out where nobody did.
@@ -99,6 +106,19 @@ type Metric struct {
 	// Low and High are the 95 % interval.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
+	// Baseline is the baseline's value over the cases that both runs have unchanged,
+	// and Delta what this run's is above it there; left out where there is nothing to
+	// compare with.
+	Baseline *float64 `json:"baseline,omitempty"`
+	Delta    *float64 `json:"delta,omitempty"`
+	// DeltaLow and DeltaHigh are the 95 % interval of Delta.
+	DeltaLow  *float64 `json:"deltaLow,omitempty"`
+	DeltaHigh *float64 `json:"deltaHigh,omitempty"`
+	// PValue of "no worse", and the smallest worsening that these cases could show.
+	PValue       *float64 `json:"pValue,omitempty"`
+	SmallestDrop *float64 `json:"smallestDrop,omitempty"`
+	// ReferenceDelta is the difference from baseline.reference.
+	ReferenceDelta *float64 `json:"referenceDelta,omitempty"`
 }
 
 // Objective is how one bound came out.
@@ -162,6 +182,8 @@ type Retrieved struct {
 	ID       string   `json:"id"`
 	Score    *float64 `json:"score,omitempty"`
 	Relevant bool     `json:"relevant"`
+	// Text is left out where the retriever gave none, or none is kept.
+	Text string `json:"text,omitempty"`
 }
 
 // Meta is what a document says beside the result.
@@ -174,22 +196,17 @@ type Meta struct {
 // come in any order.
 func Build(meta Meta, result *eval.Result, cases []eval.CaseResult) *Document {
 	d := &Document{
-		Run:        meta.Run,
-		Verdict:    result.Decision.Verdict,
-		Reason:     result.Decision.Reason,
-		Message:    result.Decision.Message,
-		Metrics:    make([]Metric, 0, len(result.Summary.Means)),
-		Objectives: make([]Objective, 0, len(result.Decision.Objectives)),
-		Outcomes:   result.Outcomes,
-		Settings:   meta.Settings,
-		Cases:      make([]Case, 0, len(cases)),
-		total:      result.Total,
+		Run:      meta.Run,
+		Total:    result.Total,
+		Verdict:  result.Decision.Verdict,
+		Reason:   result.Decision.Reason,
+		Message:  result.Decision.Message,
+		Outcomes: result.Outcomes,
+		Settings: meta.Settings,
 	}
-	if d.Outcomes == nil {
-		d.Outcomes = map[string]int{}
-	}
+	d.Run.CorpusVersion = result.CorpusVersion
 	for _, m := range result.Summary.Means {
-		d.Metrics = append(d.Metrics, Metric(m))
+		d.Metrics = append(d.Metrics, metricOf(m, result))
 	}
 	for _, o := range result.Decision.Objectives {
 		d.Objectives = append(d.Objectives, Objective(o))
@@ -217,7 +234,41 @@ func Build(meta Meta, result *eval.Result, cases []eval.CaseResult) *Document {
 	for _, w := range result.Worst {
 		d.worst = append(d.worst, w.ID)
 	}
+	d.Normalize()
 	return d
+}
+
+// Normalize gives what is absent its empty form, so that a reader of the JSON
+// finds every list.
+func (d *Document) Normalize() {
+	d.Metrics, d.Objectives, d.Cases = notNil(d.Metrics), notNil(d.Objectives), notNil(d.Cases)
+	if d.Outcomes == nil {
+		d.Outcomes = map[string]int{}
+	}
+}
+
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// metricOf gives a mean, and how it stands against the baseline and the reference.
+func metricOf(m score.Mean, result *eval.Result) Metric {
+	out := Metric{Name: m.Name, Tag: m.Tag, Value: m.Value, Count: m.Count, Low: m.Low, High: m.High}
+	if c := result.Comparison; c != nil {
+		if d, ok := c.Delta(m.Name, m.Tag); ok {
+			out.Baseline, out.Delta, out.DeltaLow, out.DeltaHigh = &d.Base, &d.Delta, d.Low, d.High
+			out.PValue, out.SmallestDrop = d.PValue(), d.SmallestDrop
+		}
+	}
+	if c := result.ReferenceComparison; c != nil {
+		if d, ok := c.Delta(m.Name, m.Tag); ok {
+			out.ReferenceDelta = &d.Delta
+		}
+	}
+	return out
 }
 
 func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
@@ -243,7 +294,7 @@ func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
 		}
 	}
 	for i, item := range r.Retrieved {
-		c.Retrieved[i] = Retrieved{Rank: i + 1, ID: item.ID, Score: finite(item.Score), Relevant: item.Relevant}
+		c.Retrieved[i] = Retrieved{Rank: i + 1, ID: item.ID, Score: finite(item.Score), Relevant: item.Relevant, Text: item.Text}
 	}
 	if r.Called {
 		seconds := r.Latency.Seconds()
@@ -298,7 +349,7 @@ func (d *Document) overall() []Metric {
 }
 
 // notAsked is how many cases the run ended without.
-func (d *Document) notAsked() int { return max(0, d.total-len(d.Cases)) }
+func (d *Document) notAsked() int { return max(0, d.Total-len(d.Cases)) }
 
 // WriteJSON writes the document as indented JSON, case by case: encoding/json
 // holds the text of a value until it is whole, and a run may have 100,000 cases.

@@ -27,6 +27,6 @@ func Read(data []byte) (*Document, error) {
 	if d.Run.Suite == "" || d.Settings.EvaluationDigest == "" {
 		return nil, errors.New("this is no run document: run.suite or settings.evaluationDigest is missing; give what assay run -o json writes")
 	}
-	d.total = len(d.Cases)
+	d.Total = max(d.Total, len(d.Cases))
 	return d, nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/assay-dev/assay/internal/compare"
+	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/score"
 )
 
@@ -14,7 +15,7 @@ func (d *Document) Side() compare.Side {
 		Run: d.Run.Name, UID: d.Run.UID, Revision: d.Run.Revision,
 		GoldenSetDigest: d.Run.GoldenSetDigest, EvaluationDigest: d.Settings.EvaluationDigest,
 		TopK: d.Settings.TopK, Unit: d.Settings.Unit, Tokenizer: d.Settings.BLEUTokenizer, Judge: d.Settings.Judge.Fingerprint(),
-		Total: d.total,
+		Total: d.Total,
 		Cases: make([]compare.Case, len(d.Cases)),
 	}
 	for i := range d.Cases {
@@ -32,14 +33,21 @@ func (c *Case) side() compare.Case {
 	if side.Values == nil {
 		side.Values = map[string]float64{}
 	}
-	if c.LatencySeconds != nil {
-		side.Values[score.LatencyP95] = *c.LatencySeconds
+	// Where the answer service retrieves by itself, no call took a time of its own.
+	if s := c.LatencySeconds; s != nil && *s > 0 && eval.Timed(score.RetrievalStage, c.Outcome) {
+		side.Values[score.LatencyP95] = *s
 	}
-	if c.AnswerLatencySeconds != nil {
-		side.Values[score.AnswerLatencyP95] = *c.AnswerLatencySeconds
+	if s := c.AnswerLatencySeconds; s != nil && eval.Timed(score.AnswerStage, c.Outcome) {
+		side.Values[score.AnswerLatencyP95] = *s
 	}
 	for i, r := range c.Retrieved {
 		side.Retrieved[i] = r.ID
+		if digest := eval.TextDigest(r.Text); digest != "" {
+			if side.Texts == nil {
+				side.Texts = make([]string, len(c.Retrieved))
+			}
+			side.Texts[i] = digest
+		}
 	}
 	// Retrieval is not due for a case that has no answer in the corpus.
 	if c.Answerable == nil || *c.Answerable {

@@ -109,6 +109,7 @@ func TestDaemonSet(t *testing.T) {
 		"the counts of an older generation": {func(d *DaemonSet) { d.Generation = 3 }, "- NotObserved", "generation 3 yet, only at 2"},
 		"no ControllerRevision":             {func(d *DaemonSet) { d.TemplateHash = "" }, "- TemplateUnknown", ""},
 		"updating":                          {func(d *DaemonSet) { d.Updated = 1 }, "- Updating", "1 of 4 nodes are updated"},
+		"no pod yet":                        {func(d *DaemonSet) { d.Current, d.Updated, d.Available = 0, 0, 0 }, "- Updating", "0 of 4"},
 		"a pod restarts":                    {func(d *DaemonSet) { d.Available = 3 }, "O Unavailable", "on 3 of 4 nodes"},
 		"a node has come":                   {func(d *DaemonSet) { d.Desired = 5 }, "O Unavailable", "on 4 of 5 nodes"},
 		"a node has come during an update":  {func(d *DaemonSet) { d.Desired, d.Updated = 5, 2 }, "- Updating", "2 of 5"},

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // deploy starts a run when the targets have rolled out another revision than
 // the one that was measured last.
@@ -44,10 +47,7 @@ func (f Facts) supersede() []Cancel {
 
 // revisionMeant is the revision that the run measures, or was started for.
 func (r Run) revisionMeant() string {
-	if r.Revision != "" || r.Trigger == TriggerSchedule || r.RetryOf != "" {
-		return r.Revision
-	}
-	return revisionIn(r.TriggeredBy)
+	return cmp.Or(r.Revision, revisionIn(r.TriggeredBy))
 }
 
 // movedOn reports whether a rollout has followed what a run was started for

@@ -124,6 +124,9 @@ func TestDeploy(t *testing.T) {
 			nil, nil, &keyA, time.Time{}},
 		{"nor while there are no targets", deployed(func(f *Facts) { f.Targets = nil }, runs(of(TriggerSpec, keyA, activeRun("s", at("11:50:00"), keyA)))),
 			[]Create{changeCreate(TriggerSpec, keyR1, "s")}, nil, &keyR1, time.Time{}},
+		{"each of several", deployed(rolling, runs(
+			doneRun("past", at("11:20:00"), keyA, "Passed"), of(TriggerDeploy, keyA, activeRun("d", at("11:50:00"), keyA)), of(TriggerSpec, keyA, pendingRun("s", at("11:51:00"))),
+		)), nil, []Cancel{{"d", ReasonSuperseded}, {"s", ReasonSuperseded}}, nil, time.Time{}},
 		{"superseded while suspended", deployed(suspended, rolling, runs(of(TriggerDeploy, keyA, activeRun("d", at("11:50:00"), keyA)))),
 			nil, []Cancel{{"d", ReasonSuperseded}}, nil, time.Time{}},
 

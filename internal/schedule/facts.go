@@ -168,7 +168,7 @@ func (r Run) newerThan(o Run) bool {
 }
 
 func (k Key) triggered() TriggeredKey {
-	return TriggeredKey{EvaluationDigest: k.EvaluationDigest, GoldenSetDigest: k.GoldenSetDigest, Revision: k.Revision}
+	return TriggeredKey(k)
 }
 
 func (k Key) known() bool {

@@ -88,14 +88,25 @@ func (f Facts) bounds() []boundResult {
 	drops := 0
 	for _, o := range f.Objectives {
 		for _, b := range o.bounds() {
-			out = append(out, f.decideBound(o, b))
+			out = append(out, f.unlessStale(o, f.decideBound(o, b)))
 		}
 		if o.MaxDrop != "" {
-			out = append(out, f.drop(o, drops))
+			out = append(out, f.unlessStale(o, f.drop(o, drops)))
 			drops++
 		}
 	}
 	return out
+}
+
+// unlessStale leaves a bound on retrieval open that is missed for labels which no
+// longer fit. One that is met all the same is met.
+func (f Facts) unlessStale(o Objective, r boundResult) boundResult {
+	if f.Stale == "" || r.Outcome != Missed || o.family().stage != RetrievalStage || o.family().beside {
+		return r
+	}
+	r.Outcome, r.reason = OutcomeInconclusive, ReasonLabelsStale
+	r.Message += "; it cannot be decided: " + f.Stale
+	return r
 }
 
 // drop is how the bound on a drop came out that is the i-th of the objectives'.
@@ -121,9 +132,6 @@ func (f Facts) Open(metric, tag string) (reason, message string) {
 func (f Facts) open(o Objective) (reason string, short Stage, message string) {
 	if why := f.leftOut(o); why != "" {
 		return ReasonMetricAbsent, "", o.name() + " has no value: " + why
-	}
-	if f.Stale != "" && o.family().stage == RetrievalStage && !o.family().beside {
-		return ReasonLabelsStale, "", o.name() + " cannot be decided: " + f.Stale
 	}
 	if f.Untrusted != "" && o.family().stage == JudgeStage {
 		return ReasonJudgeUntrusted, "", o.name() + " cannot be decided: " + f.Untrusted

@@ -57,8 +57,9 @@ type Facts struct {
 	// Untrusted says why the judge's verdicts must decide nothing; empty: they may.
 	Untrusted string
 	// Stale says why the relevant ids no longer fit the corpus, so that retrieval
-	// metrics must decide nothing; empty: they do.
-	Stale string
+	// metrics must not fail it; empty: they fit. StaleDetail is for the verdict: it
+	// names cases.
+	Stale, StaleDetail string
 	// Relative is how the bounds on a drop came out, one for each objective that has
 	// one, in their order.
 	Relative []RelativeResult
@@ -183,6 +184,10 @@ func (f Facts) addFailures(said []string, stages ...Stage) []string {
 // bounds stand the failures of the stages that gave too little.
 func (f Facts) undecidable(open []boundResult) Decision {
 	d := Decision{Verdict: Inconclusive, Reason: open[0].reason}
+	if slices.ContainsFunc(open, func(r boundResult) bool { return r.reason == ReasonLabelsStale }) {
+		d.Reason, d.Message = ReasonLabelsStale, f.StaleDetail
+		return d
+	}
 	var failures []string
 	for _, r := range open {
 		if r.reason == ReasonCoverageTooLow {

@@ -13,8 +13,14 @@ import (
 // between, which strips Authorization.
 const headerToken = "X-Assay-Authorization"
 
-// User is a caller as the API server knows it.
-type User = authenticationv1.UserInfo
+// Caller is who calls.
+type Caller struct {
+	// User is the caller as the API server knows it.
+	User authenticationv1.UserInfo
+	// token is the caller's own: where the operator may not ask about others, the
+	// API server is asked with it.
+	token string
+}
 
 // ErrUnauthenticated is Access's answer to a token that nobody has.
 var ErrUnauthenticated = errors.New("the API server does not know the token")
@@ -22,19 +28,19 @@ var ErrUnauthenticated = errors.New("the API server does not know the token")
 // Access knows callers and what they may do. Errors other than
 // ErrUnauthenticated mean that it could not find out.
 type Access interface {
-	// Authenticate gives the user of a token.
-	Authenticate(ctx context.Context, token string) (User, error)
-	// May reports whether the user may do the verb to a resource of the group
+	// Authenticate gives the caller whose token it is.
+	Authenticate(ctx context.Context, token string) (Caller, error)
+	// May reports whether the caller may do the verb to a resource of the group
 	// assay.dev; the name is empty where there is none yet.
-	May(ctx context.Context, user User, verb, resource, namespace, name string) (bool, error)
+	May(ctx context.Context, caller Caller, verb, resource, namespace, name string) (bool, error)
 }
 
-// userKey is under what a request's context has its user.
-type userKey struct{}
+// callerKey is under what a request's context has its caller.
+type callerKey struct{}
 
-func userOf(r *http.Request) User {
-	user, _ := r.Context().Value(userKey{}).(User)
-	return user
+func callerOf(r *http.Request) Caller {
+	caller, _ := r.Context().Value(callerKey{}).(Caller)
+	return caller
 }
 
 // authenticated serves a call to callers whom the API server knows.
@@ -46,14 +52,41 @@ func (s *server) authenticated(h handler) http.Handler {
 		if err != nil {
 			return err
 		}
-		user, err := s.Access.Authenticate(r.Context(), token)
+		caller, err := s.Access.Authenticate(r.Context(), token)
 		switch {
 		case errors.Is(err, ErrUnauthenticated):
 			return errBadToken
 		case err != nil:
 			return unavailable(err, "the API server could not be asked whose token this is: try again later")
 		}
-		return h(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
+		return h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	})
+}
+
+// openKey is under what a request's context says that anybody may make it.
+type openKey struct{}
+
+func isOpen(r *http.Request) bool {
+	open, _ := r.Context().Value(openKey{}).(bool)
+	return open
+}
+
+// flagger serves Flagger's calls, to callers without a token only where that was
+// asked for.
+func (s *server) flagger(h handler) http.Handler {
+	known := s.authenticated(h)
+	if !s.OpenFlagger {
+		return known
+	}
+	anybody := s.open(func(w http.ResponseWriter, r *http.Request) error {
+		return h(w, r.WithContext(context.WithValue(r.Context(), openKey{}, true)))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header.Values(headerToken))+len(r.Header.Values("Authorization")) > 0 {
+			known.ServeHTTP(w, r)
+			return
+		}
+		anybody.ServeHTTP(w, r)
 	})
 }
 
@@ -93,8 +126,9 @@ func (s *server) mayGet(r *http.Request, namespace, suite string) error {
 }
 
 func (s *server) may(r *http.Request, verb, resource, namespace, name string) error {
-	user := userOf(r)
-	allowed, err := s.Access.May(r.Context(), user, verb, resource, namespace, name)
+	caller := callerOf(r)
+	user := caller.User
+	allowed, err := s.Access.May(r.Context(), caller, verb, resource, namespace, name)
 	switch {
 	case err != nil:
 		return unavailable(err, "the API server could not be asked what you may do: try again later")

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	strictjson "sigs.k8s.io/json"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
 )
 
 // Bounds of the fields, which are those of an EvalRun.
@@ -29,7 +31,14 @@ type startBody struct {
 	Revision *string  `json:"revision"`
 	Tags     []string `json:"tags"`
 	TopK     *int32   `json:"topK"`
+	Stages   []string `json:"stages"`
 }
+
+// fields of the body, in the order in which they are named to callers.
+var fields = []string{"endpoint", "revision", "tags", "topK", "stages"}
+
+// stages in the order in which a run goes through them; each needs those before it.
+var stages = []v1alpha1.Stage{v1alpha1.StageRetrieval, v1alpha1.StageAnswer, v1alpha1.StageJudge}
 
 // readAsk reads the body, which may be left out.
 func readAsk(w http.ResponseWriter, r *http.Request) (Ask, error) {
@@ -71,7 +80,7 @@ func parseAsk(body []byte) (Ask, error) {
 		return Ask{}, syntaxProblem(err)
 	}
 	if len(strict) > 0 {
-		return Ask{}, badRequest("the body has %v; the fields are endpoint, revision, tags and topK, each at most once", strict[0])
+		return Ask{}, badRequest("the body has %v; the fields are %s, each at most once", strict[0], list(fields))
 	}
 	if err := refuseNull(body); err != nil {
 		return Ask{}, err
@@ -95,21 +104,22 @@ var fieldTypes = map[string]string{
 	"revision": "a string",
 	"tags":     "a list of strings",
 	"topK":     "a whole number from 1 to 1000",
+	"stages":   "a list of strings",
 }
 
 // refuseNull finds the nulls, which encoding/json takes for fields left out.
 func refuseNull(body []byte) error {
-	var fields map[string]any
-	if err := json.Unmarshal(body, &fields); err != nil {
+	var given map[string]any
+	if err := json.Unmarshal(body, &given); err != nil {
 		return badRequest("the body is not JSON: %v", err)
 	}
-	if fields == nil {
+	if given == nil {
 		return badRequest(`the body is a JSON null: send an object, for example {"endpoint": "canary"}, or nothing`)
 	}
-	for _, name := range []string{"endpoint", "revision", "tags", "topK"} {
-		value, given := fields[name]
+	for _, name := range fields {
+		value, there := given[name]
 		items, _ := value.([]any)
-		if given && value == nil || slices.Contains(items, nil) {
+		if there && value == nil || slices.Contains(items, nil) {
 			return badRequest("%s holds a JSON null: it must be %s", name, fieldTypes[name])
 		}
 	}
@@ -132,16 +142,9 @@ func (b startBody) ask() (Ask, error) {
 		return Ask{}, badRequest("revision is longer than %d characters", maxRevision)
 	case a.Revision != "" && a.Endpoint == "":
 		return Ask{}, badRequest("revision may be given only together with endpoint: the revision behind the suite's own URL is found out by Assay")
-	case len(b.Tags) > maxTags:
-		return Ask{}, badRequest("tags has %d items: give at most %d", len(b.Tags), maxTags)
 	}
-	for i, tag := range b.Tags {
-		if n := utf8.RuneCountInString(tag); n < 1 || n > maxTag {
-			return Ask{}, badRequest("tags[%d] must have 1 to %d characters", i, maxTag)
-		}
-		if slices.Contains(b.Tags[:i], tag) {
-			return Ask{}, badRequest("tags holds %q twice", tag)
-		}
+	if err := checkTags(b.Tags); err != nil {
+		return Ask{}, err
 	}
 	a.Tags = b.Tags
 	if b.TopK != nil {
@@ -150,5 +153,42 @@ func (b startBody) ask() (Ask, error) {
 		}
 		a.TopK = *b.TopK
 	}
-	return a, nil
+	var err error
+	a.Stages, err = stagesOf(b.Stages)
+	return a, err
+}
+
+func checkTags(tags []string) error {
+	if len(tags) > maxTags {
+		return badRequest("tags has %d items: give at most %d", len(tags), maxTags)
+	}
+	for i, tag := range tags {
+		if n := utf8.RuneCountInString(tag); n < 1 || n > maxTag {
+			return badRequest("tags[%d] must have 1 to %d characters", i, maxTag)
+		}
+		if slices.Contains(tags[:i], tag) {
+			return badRequest("tags holds %q twice", tag)
+		}
+	}
+	return nil
+}
+
+// stagesOf gives the stages in their order, in which two calls that ask the same
+// are the same.
+func stagesOf(given []string) ([]v1alpha1.Stage, error) {
+	for i, name := range given {
+		switch {
+		case !slices.Contains(stages, v1alpha1.Stage(name)):
+			return nil, badRequest("stages[%d] is %.40q: the stages are Retrieval, Answer and Judge", i, name)
+		case slices.Contains(given[:i], name):
+			return nil, badRequest("stages holds %q twice", name)
+		}
+	}
+	asked := stages[:len(given):len(given)]
+	for _, stage := range asked {
+		if !slices.Contains(given, string(stage)) {
+			return nil, badRequest("stages build on one another, and %s is missing: give [Retrieval], [Retrieval, Answer] or [Retrieval, Answer, Judge]", stage)
+		}
+	}
+	return slices.Clone(asked), nil
 }

@@ -38,8 +38,7 @@ func (c *ClusterRuns) Suite(ctx context.Context, namespace, name string) (*v1alp
 	if len(c.Namespaces) > 0 && !slices.Contains(c.Namespaces, namespace) {
 		return nil, ErrNotFound
 	}
-	// A name that no object can have, such as one with a slash, is not even a path to ask at.
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+	if !possible(namespace, name) {
 		return nil, ErrNotFound
 	}
 	s := &v1alpha1.EvalSuite{}
@@ -51,6 +50,12 @@ func (c *ClusterRuns) Suite(ctx context.Context, namespace, name string) (*v1alp
 		return nil, fmt.Errorf("get EvalSuite %s/%s: %w", namespace, name, err)
 	}
 	return s, nil
+}
+
+// possible says whether a suite can have the name at all. One that no object can
+// have, such as one with a slash, is not even a path to ask the API server at.
+func possible(namespace, name string) bool {
+	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }
 
 // Find gives a run by its UID; ErrNotFound where there is none.
@@ -131,6 +136,7 @@ func newRun(s *v1alpha1.EvalSuite, ask Ask) *v1alpha1.EvalRun {
 			Endpoint: ask.Endpoint,
 			Revision: ask.Revision,
 			Tags:     ask.Tags,
+			Stages:   ask.Stages,
 		},
 	}
 	if ask.TopK != 0 {
@@ -160,10 +166,10 @@ func (c *ClusterRuns) sameRuns(ctx context.Context, s *v1alpha1.EvalSuite, want 
 func sameAsked(a, b *v1alpha1.EvalRun) bool {
 	x, y := a.Spec, b.Spec
 	return x.SuiteRef == y.SuiteRef && x.Endpoint == y.Endpoint && x.Revision == y.Revision &&
-		ptr.Deref(x.TopK, 0) == ptr.Deref(y.TopK, 0) && slices.Equal(x.Stages, y.Stages) && slices.Equal(sorted(x.Tags), sorted(y.Tags))
+		ptr.Deref(x.TopK, 0) == ptr.Deref(y.TopK, 0) && slices.Equal(sorted(x.Stages), sorted(y.Stages)) && slices.Equal(sorted(x.Tags), sorted(y.Tags))
 }
 
-func sorted(tags []string) []string { return slices.Sorted(slices.Values(tags)) }
+func sorted[T cmp.Ordered](set []T) []T { return slices.Sorted(slices.Values(set)) }
 
 // active reports whether a run will still say something about today's suite.
 func (c *ClusterRuns) active(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) bool {
@@ -181,6 +187,6 @@ func identity(run *v1alpha1.EvalRun, before []v1alpha1.EvalRun) string {
 		uids[i] = string(before[i].UID)
 	}
 	slices.Sort(uids)
-	text, _ := json.Marshal([]any{run.Spec.Endpoint, run.Spec.Revision, sorted(run.Spec.Tags), ptr.Deref(run.Spec.TopK, 0), uids})
+	text, _ := json.Marshal([]any{run.Spec.Endpoint, run.Spec.Revision, sorted(run.Spec.Tags), ptr.Deref(run.Spec.TopK, 0), sorted(run.Spec.Stages), uids})
 	return string(text)
 }

@@ -1,5 +1,5 @@
-// Package server is the HTTP API: it starts runs, and reads runs and their cases
-// out of the history. It decides nothing of its own.
+// Package server is the HTTP API: it starts runs, reads runs and their cases out
+// of the history, compares them, and answers gates. It decides nothing of its own.
 package server
 
 import (
@@ -20,6 +20,8 @@ type Reader interface {
 	Cases(ctx context.Context, uid string, q history.CaseQuery) (history.CasePage, error)
 	// Runs gives one page of a suite's runs, newest first; a *history.BadCursorError likewise.
 	Runs(ctx context.Context, namespace, suite string, q history.RunQuery) (history.RunPage, error)
+	// CompareCases hands what a comparison needs of a run's cases to f.
+	CompareCases(ctx context.Context, uid string, f func(history.CompareCase) error) error
 }
 
 // RunStarter starts runs and finds those that are objects in the cluster.
@@ -42,30 +44,50 @@ type Ask struct {
 	Tags []string
 	// TopK is used instead of the suite's; 0: the suite's own.
 	TopK int32
+	// Stages are what the run goes through, in their order; none: all that the
+	// suite has.
+	Stages []v1alpha1.Stage
 	// By is the name of the user who asks.
 	By string
 }
 
 // Options are what the API works with.
 type Options struct {
+	// History is nil where the operator keeps none: gates are answered all the same,
+	// and runs can be started.
 	History Reader
 	Runs    RunStarter
 	Access  Access
+	Gate    Gate
+	// OpenFlagger opens /v1/flagger, and nothing else, to callers without a token:
+	// Flagger sends none.
+	OpenFlagger bool
 	// Log takes what callers are not told: why the server itself failed.
 	Log logr.Logger
 }
 
-type server struct{ Options }
+type server struct {
+	Options
+	// comparing has a place for each comparison that may go on at once.
+	comparing chan struct{}
+}
 
 // New makes the handler of the whole API.
 func New(o Options) http.Handler {
-	s := &server{o}
+	if o.History == nil {
+		o.History = noHistory{}
+	}
+	s := &server{Options: o, comparing: make(chan struct{}, maxComparisons)}
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", s.methods(methods{get: s.open(s.health)}))
 	mux.Handle("/openapi.json", s.methods(methods{get: s.open(s.openAPI)}))
 	mux.Handle("/api/v1/eval/rag/{namespace}/{suite}", s.methods(methods{post: s.authenticated(s.start)}))
 	mux.Handle("/api/v1/eval/rag/{namespace}/{suite}/history", s.methods(methods{get: s.authenticated(s.history)}))
 	mux.Handle("/api/v1/eval/rag/run/{suite}", http.HandlerFunc(s.runOrStart))
+	mux.Handle("/api/v1/eval/rag/compare", s.methods(methods{get: s.authenticated(s.compare)}))
+	mux.Handle("/v1/gate/{namespace}/{suite}", s.methods(methods{get: s.authenticated(s.gate)}))
+	mux.Handle("/v1/flagger/{namespace}/{suite}/gate", s.methods(methods{post: s.flagger(s.promote)}))
+	mux.Handle("/v1/flagger/{namespace}/{suite}/rollback", s.methods(methods{post: s.flagger(s.rollback)}))
 	mux.HandleFunc("/", s.unknown)
 	return s.recovered(s.bounded(s.exact(mux)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,7 +52,7 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	if err := fits(suite, ask); err != nil {
 		return err
 	}
-	ask.By = userOf(r).Username
+	ask.By = callerOf(r).User.Username
 	run, err := s.Runs.Start(r.Context(), suite, ask)
 	if err != nil {
 		return startProblem(err, suite)
@@ -105,17 +106,27 @@ func fits(suite *v1alpha1.EvalSuite, ask Ask) error {
 	if stalled != nil && stalled.Status == "True" && stalled.ObservedGeneration == suite.Generation {
 		return newProblem(http.StatusConflict, "the EvalSuite %q is stalled: %s", suite.Name, stalled.Message)
 	}
-	if ask.Endpoint == "" {
+	if slices.Contains(ask.Stages, v1alpha1.StageAnswer) && suite.Spec.Answer == nil {
+		return newProblem(http.StatusUnprocessableEntity, "the EvalSuite %q has no answer stage: give it spec.answer, or ask for stages [Retrieval]", suite.Name)
+	}
+	if slices.Contains(ask.Stages, v1alpha1.StageJudge) && suite.Spec.Judge == nil {
+		return newProblem(http.StatusUnprocessableEntity, "the EvalSuite %q has no judge: give it spec.judge, or ask for stages [Retrieval, Answer]", suite.Name)
+	}
+	return hasEndpoint(suite, ask.Endpoint)
+}
+
+func hasEndpoint(suite *v1alpha1.EvalSuite, name string) error {
+	if name == "" {
 		return nil
 	}
 	var names []string
 	for _, e := range suite.Spec.Endpoints {
-		if e.Name == ask.Endpoint {
+		if e.Name == name {
 			return nil
 		}
 		names = append(names, e.Name)
 	}
-	return newProblem(http.StatusUnprocessableEntity, "the EvalSuite %q has no endpoint %q; it has %s", suite.Name, ask.Endpoint, list(names))
+	return newProblem(http.StatusUnprocessableEntity, "the EvalSuite %q has no endpoint %q; it has %s", suite.Name, name, list(names))
 }
 
 func startProblem(err error, suite *v1alpha1.EvalSuite) error {

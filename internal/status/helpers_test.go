@@ -37,7 +37,7 @@ func newSuite() *v1alpha1.EvalSuite {
 
 // facts are those of a suite that is fine, at noon.
 func facts(runs ...*v1alpha1.EvalRun) SuiteFacts {
-	return SuiteFacts{Golden: &GoldenSummary{Digest: goldenDigest, Cases: 12, Tags: 4, Calls: 14}, Revision: "r1", Runs: runs, Now: noon}
+	return SuiteFacts{Golden: &GoldenSummary{Digest: goldenDigest, Cases: 12, Tags: 4, Calls: 14}, Runs: runs, Now: noon}
 }
 
 // edit changes a run.

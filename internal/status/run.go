@@ -299,10 +299,13 @@ func setComparable(conditions *[]metav1.Condition, b *eval.Baseline, c *compare.
 	switch {
 	case b.Policy.Lost:
 		condition.Reason = compare.ReasonBaselineLost
-	case c != nil && c.Comparable:
+	case c != nil && c.Reason == compare.ReasonComparable:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, ReasonComparable, c.Message
 	case c != nil:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, c.Reason, c.Message
+	}
+	if b.ReferenceMissing != "" {
+		condition.Message = fmt.Sprintf("%s; there is no drift to report: %s", condition.Message, b.ReferenceMissing)
 	}
 	set(conditions, metav1.NewTime(now), condition)
 }

@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"k8s.io/utils/ptr"
 
@@ -29,17 +28,27 @@ type calibration struct {
 // noMinimum asks for no agreement: kappa is never below it.
 const noMinimum = -1
 
-func newCalibration(s *v1alpha1.EvalSuite, grader judge.Judge, identity judge.Identity, refs Referenced) (*calibration, error) {
-	c := &calibration{judge: grader, labels: refs.Labels, minKappa: noMinimum, known: s.Status.Judge, parallelism: int(s.Spec.Execution.Parallelism)}
-	minimum := s.Spec.Judge.Calibration.MinKappa
-	if minimum != "" {
-		var err error
-		if c.minKappa, err = strconv.ParseFloat(minimum, 64); err != nil {
-			return nil, errorf(ReasonInvalidJudge, "spec.judge.calibration.minKappa must be a decimal string from \"0\" to \"1\": %w", err)
-		}
+func newCalibration(s *v1alpha1.EvalSuite, grader judge.Judge, identity judge.Identity, refs Referenced) (*calibration, *Error) {
+	minimum, err := minKappa(s.Spec.Judge.Calibration)
+	if err != nil {
+		return nil, err
 	}
-	c.digest = judge.CalibrationDigest(identity, refs.Digests.Labels+"/"+minimum)
-	return c, nil
+	return &calibration{
+		judge: grader, labels: refs.Labels, minKappa: minimum, known: s.Status.Judge, parallelism: int(s.Spec.Execution.Parallelism),
+		digest: judge.CalibrationDigest(identity, refs.Digests.Labels+"/"+s.Spec.Judge.Calibration.MinKappa),
+	}, nil
+}
+
+// minKappa is the agreement that the suite asks for.
+func minKappa(c *v1alpha1.Calibration) (float64, *Error) {
+	if c.MinKappa == "" {
+		return noMinimum, nil
+	}
+	v, ok := decimal(c.MinKappa, 1)
+	if !ok {
+		return 0, errorf(ReasonInvalidJudge, "spec.judge.calibration.minKappa is %q: it must be a decimal string from \"0\" to \"1\"", c.MinKappa)
+	}
+	return v, nil
 }
 
 // run finds out how far the judge agrees with people. A judge that is down leaves

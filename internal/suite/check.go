@@ -32,14 +32,12 @@ func Check(s *v1alpha1.EvalSuite) error {
 		if _, err := compileAnswer(s); err != nil {
 			found = append(found, errorf(ReasonInvalidMapping, "spec.%w", err))
 		}
+		if a.CorpusVersion != "" && a.Results == "" {
+			found = append(found, errorf(ReasonInvalidMapping, "spec.answer.corpusVersion is read by nobody, for the answer service does not retrieve by itself: move it to spec.retriever"))
+		}
 		found = append(found, checkHeaders(a.Headers, "spec.answer")...)
 	}
-	if j := s.Spec.Judge; j != nil {
-		if _, err := freeMap(j.ExtraBody); err != nil {
-			found = append(found, errorf(ReasonInvalidJudge, "spec.judge.extraBody %w", err))
-		}
-		found = append(found, checkHeaders(j.Headers, "spec.judge")...)
-	}
+	found = append(found, checkJudge(s.Spec.Judge)...)
 	found = append(found, checkHeaders(s.Spec.Retriever.Headers, "spec.retriever")...)
 	if e := s.Spec.Retriever.Embedding; e != nil {
 		found = append(found, checkHeaders(e.Headers, "spec.retriever.embedding")...)
@@ -61,16 +59,46 @@ func Check(s *v1alpha1.EvalSuite) error {
 // itself.
 func checkUnread(s *v1alpha1.EvalSuite) []*Error {
 	r := &s.Spec.Retriever
-	for field, given := range map[string]bool{
-		"request": r.Request != "", "query": r.Query != "", "results": r.Results != "", "error": r.Error != "",
-		"corpusVersion": r.CorpusVersion != "", "embedding": r.Embedding != nil, "headers": len(r.Headers) > 0,
-		"auth": r.Auth != nil, "tls": r.TLS != nil, "params": r.Params != nil,
+	var unread []string
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"preset", r.Preset != "" && r.Preset != v1alpha1.PresetAssay}, {"params", r.Params != nil},
+		{"request", r.Request != ""}, {"query", r.Query != ""}, {"results", r.Results != ""}, {"error", r.Error != ""},
+		{"corpusVersion", r.CorpusVersion != ""}, {"embedding", r.Embedding != nil}, {"headers", len(r.Headers) > 0},
+		{"auth", r.Auth != nil}, {"tls", r.TLS != nil}, {"requestsPerSecond", r.RequestsPerSecond != 0},
 	} {
-		if given {
-			return []*Error{errorf(ReasonInvalidMapping, "spec.retriever.%s is read by nobody, for the answer service retrieves by itself: move it to spec.answer, or give retriever.url", field)}
+		if field.given {
+			unread = append(unread, "spec.retriever."+field.name)
 		}
 	}
-	return nil
+	if len(unread) == 0 {
+		return nil
+	}
+	return []*Error{errorf(ReasonInvalidMapping, "nobody reads %s, for the answer service retrieves by itself: move it to spec.answer, or give retriever.url", strings.Join(unread, ", "))}
+}
+
+// checkJudge finds what no model can be asked with, and an agreement that no
+// judge can reach.
+func checkJudge(j *v1alpha1.Judge) []*Error {
+	if j == nil {
+		return nil
+	}
+	found := checkHeaders(j.Headers, "spec.judge")
+	if j.Provider != v1alpha1.JudgeLexical {
+		if cfg, err := modelSettings(j); err != nil {
+			found = append(found, err)
+		} else if _, err := newModel(j, cfg); err != nil {
+			found = append(found, err)
+		}
+	}
+	if j.Calibration != nil {
+		if _, err := minKappa(j.Calibration); err != nil {
+			found = append(found, err)
+		}
+	}
+	return found
 }
 
 // checkSchedule reads expression and zone each with a good other half, so that

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"cmp"
+
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
@@ -29,7 +31,7 @@ const (
 // case, the warm-up, which asks some of these once more, one for the vector of
 // each question, and those of answer and judge.
 func CostOf(s *v1alpha1.EvalSuite, o RunOptions, cases *golden.Set, refs Referenced) Cost {
-	spec := scoreSpec(s, int(s.Spec.Retriever.TopK), o)
+	spec := scoreSpec(s, cmp.Or(o.TopK, int(s.Spec.Retriever.TopK)), o)
 	cost := Cost{Calls: retrievalCalls(s, cases, spec.Answer)}
 	if !spec.Answer {
 		return cost

@@ -89,6 +89,9 @@ func EvaluationDigest(s *v1alpha1.EvalSuite, endpoint string, refs Digests) stri
 			j.Calibration.ConfigMapRef = v1alpha1.GoldenConfigMapReference{}
 		}
 		e.Judge, e.PromptDigest, e.LabelsDigest, e.Parser = j, refs.Prompt, refs.Labels, judge.ParserVersion
+		if j.Provider == v1alpha1.JudgeLexical {
+			e.Parser = judge.LexicalIdentity().ParserVersion
+		}
 	}
 	if slices.ContainsFunc(spec.Objectives, func(o v1alpha1.Objective) bool { return o.MaxDrop != "" }) {
 		spec.Baseline.Reference = "" // it decides nothing

@@ -79,7 +79,7 @@ func goldenFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source, d Deps)
 		if err != nil {
 			return nil, outage(ReasonGoldenSetUnreadable, fmt.Errorf("read ConfigMap %s: %w", g.ConfigMapRef.Name, err))
 		}
-		return filesOf(cm, g.ConfigMapRef.Key, "spec.goldenSet.configMapRef", false)
+		return filesOf(cm, g.ConfigMapRef.Key, goldenSource)
 	case g.ConfigMapSelector != nil:
 		return selectedFiles(ctx, s, src)
 	case g.HTTP != nil:
@@ -105,7 +105,7 @@ func selectedFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source) ([]go
 	}
 	var files []golden.File
 	for i := range cms {
-		more, err := filesOf(&cms[i], "", "spec.goldenSet.configMapSelector", true)
+		more, err := filesOf(&cms[i], "", selectedSource)
 		if err != nil {
 			return nil, err
 		}
@@ -114,24 +114,42 @@ func selectedFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source) ([]go
 	return files, nil
 }
 
+// fileSource is a field that names ConfigMaps with files in them.
+type fileSource struct {
+	field string
+	// example of a key.
+	example string
+	// empty and missing are the reasons of a ConfigMap without a key, and of one
+	// without that key.
+	empty, missing string
+	// qualified puts the ConfigMap's name before the file's.
+	qualified bool
+}
+
+var (
+	goldenSource   = fileSource{field: "spec.goldenSet.configMapRef", example: "golden.yaml", empty: ReasonGoldenSetInvalid, missing: ReasonGoldenSetNotFound}
+	selectedSource = fileSource{field: "spec.goldenSet.configMapSelector", example: "golden.yaml", empty: ReasonGoldenSetInvalid, missing: ReasonGoldenSetNotFound, qualified: true}
+	labelSource    = fileSource{field: "spec.judge.calibration.configMapRef", example: "labels.jsonl", empty: ReasonLabelsInvalid, missing: ReasonConfigMapNotFound}
+)
+
 // filesOf gives the ConfigMap's files, one key or all in the order of their names.
-func filesOf(cm *corev1.ConfigMap, key, field string, qualified bool) ([]golden.File, error) {
+func filesOf(cm *corev1.ConfigMap, key string, from fileSource) ([]golden.File, error) {
 	keys := slices.Sorted(maps.Keys(cm.Data))
 	keys = append(keys, slices.Collect(maps.Keys(cm.BinaryData))...)
 	slices.Sort(keys)
 	if len(keys) == 0 {
-		return nil, errorf(ReasonGoldenSetInvalid, "the ConfigMap %q is empty: give it a key such as %s", cm.Name, cmp.Or(key, "golden.yaml"))
+		return nil, errorf(from.empty, "the ConfigMap %q of %s is empty: give it a key such as %s", cm.Name, from.field, cmp.Or(key, from.example))
 	}
 	if key != "" {
 		if !slices.Contains(keys, key) {
-			return nil, errorf(ReasonGoldenSetNotFound, "the ConfigMap %q of %s has no key %q: it has %s; name one of these, or leave key out to read all", cm.Name, field, key, strings.Join(keys, ", "))
+			return nil, errorf(from.missing, "the ConfigMap %q of %s has no key %q: it has %s; name one of these, or leave key out to read all", cm.Name, from.field, key, strings.Join(keys, ", "))
 		}
 		keys = []string{key}
 	}
 	files := make([]golden.File, len(keys))
 	for i, k := range keys {
 		name := k
-		if qualified {
+		if from.qualified {
 			name = cm.Name + "/" + k
 		}
 		data, binary := cm.BinaryData[k]

@@ -108,10 +108,10 @@ func TestGoldenSetsThatCannotBeUsed(t *testing.T) {
 	}{
 		"no ConfigMap":    {`{}`, &objects{}, want{ReasonGoldenSetNotFound, false, []string{`the ConfigMap "golden" of spec.goldenSet.configMapRef does not exist in namespace "rag": create it`}}},
 		"no key":          {`{goldenSet: {configMapRef: {key: other.yaml}}}`, &objects{configMaps: []*corev1.ConfigMap{golden3}}, want{ReasonGoldenSetNotFound, false, []string{`no key "other.yaml": it has golden.yaml;`}}},
-		"empty":           {`{}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", nil)}}, want{ReasonGoldenSetInvalid, false, []string{`the ConfigMap "golden" is empty: give it a key such as golden.yaml`}}},
+		"empty":           {`{}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", nil)}}, want{ReasonGoldenSetInvalid, false, []string{`the ConfigMap "golden" of spec.goldenSet.configMapRef is empty: give it a key such as golden.yaml`}}},
 		"empty with key":  {`{goldenSet: {configMapRef: {key: q.csv}}}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", nil)}}, want{ReasonGoldenSetInvalid, false, []string{`is empty: give it a key such as q.csv`}}},
 		"no label":        {bySelector, &objects{configMaps: []*corev1.ConfigMap{golden3}}, want{ReasonGoldenSetNotFound, false, []string{`no ConfigMap in namespace "rag" matches`, `"set=bot"`}}},
-		"one is empty":    {bySelector, &objects{configMaps: []*corev1.ConfigMap{labelled(configMap("a", nil))}}, want{ReasonGoldenSetInvalid, false, []string{`the ConfigMap "a" is empty`}}},
+		"one is empty":    {bySelector, &objects{configMaps: []*corev1.ConfigMap{labelled(configMap("a", nil))}}, want{ReasonGoldenSetInvalid, false, []string{`the ConfigMap "a" of spec.goldenSet.configMapSelector is empty`}}},
 		"no case":         {`{}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", map[string]string{"a.yaml": ""})}}, want{ReasonGoldenSetInvalid, false, []string{"the golden set cannot be read: a.yaml: has no cases"}}},
 		"bad cases":       {`{}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", map[string]string{"a.yaml": "- {id: x, question: ''}\n- {id: y}"})}}, want{ReasonGoldenSetInvalid, false, []string{"2 problems", "a.yaml:1", `"x"`, "question", "a.yaml:2", `"y"`}}},
 		"another file":    {`{}`, &objects{configMaps: []*corev1.ConfigMap{configMap("golden", map[string]string{"README": "x"})}}, want{ReasonGoldenSetInvalid, false, []string{"README: "}}},

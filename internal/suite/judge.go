@@ -18,8 +18,8 @@ import (
 
 // defaultJudgeURL is where a provider is asked without a url.
 var defaultJudgeURL = map[v1alpha1.JudgeProvider]string{
-	v1alpha1.JudgeOpenAI:    "https://api.openai.com/v1",
-	v1alpha1.JudgeAnthropic: "https://api.anthropic.com",
+	v1alpha1.JudgeOpenAI:    openai.DefaultURL,
+	v1alpha1.JudgeAnthropic: anthropic.DefaultURL,
 }
 
 // connection is how the judge's model is reached, with its credentials.
@@ -59,7 +59,7 @@ func judgeURL(j *v1alpha1.Judge) string {
 	return defaultJudgeURL[j.Provider]
 }
 
-// judge makes the run's judge, and what it is held against.
+// newJudge makes the run's judge, and what it is held against.
 func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referenced, d Deps) error {
 	j := s.Spec.Judge
 	identity := judge.LexicalIdentity()
@@ -67,7 +67,7 @@ func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referen
 	if j.Provider == v1alpha1.JudgeLexical {
 		grader = judge.NewLexical()
 	} else {
-		model, err := p.newModel(s, conn, d)
+		model, err := p.connectModel(s, conn, d)
 		if err != nil {
 			return err
 		}
@@ -97,45 +97,71 @@ func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referen
 	return nil
 }
 
-// newModel makes the client of the model behind the judge.
-func (p *Prepared) newModel(s *v1alpha1.EvalSuite, conn connection, d Deps) (judge.Model, error) {
+// connectModel makes the client of the model behind the judge.
+func (p *Prepared) connectModel(s *v1alpha1.EvalSuite, conn connection, d Deps) (judge.Model, error) {
 	j := s.Spec.Judge
-	cfg := provider.Config{
-		URL:        conn.http.URL,
-		Model:      j.Model,
-		APIKey:     conn.apiKey,
-		Timeout:    conn.http.Timeout,
-		MaxRetries: int(ptr.Deref(j.MaxRetries, 0)),
-		Limiter:    d.limiter(s.Namespace, conn.http.URL, j.RequestsPerSecond),
-		Redact:     conn.http.Secrets.Redact,
-		Observe:    d.observe(score.JudgeStage),
+	cfg, failed := modelSettings(j)
+	if failed != nil {
+		return nil, failed
 	}
 	conn.http.Egress = d.Egress
 	client, err := call.NewHTTPClient(conn.http)
 	if err != nil {
 		return nil, errorf(ReasonInvalidJudge, "spec.judge.%w", err)
 	}
-	cfg.HTTPClient = client
 	p.closers = append(p.closers, client.CloseIdleConnections)
+	cfg.HTTPClient = client
+	cfg.APIKey = conn.apiKey
+	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, j.RequestsPerSecond)
+	cfg.Redact = conn.http.Secrets.Redact
+	cfg.Observe = d.observe(score.JudgeStage)
+	model, failed := newModel(j, cfg)
+	if failed != nil {
+		return nil, failed
+	}
+	return model, nil
+}
+
+// modelSettings are what the suite itself says of how a model is asked.
+func modelSettings(j *v1alpha1.Judge) (provider.Config, *Error) {
+	cfg := provider.Config{
+		URL:        judgeURL(j),
+		Model:      j.Model,
+		Timeout:    time.Duration(j.TimeoutSeconds) * time.Second,
+		MaxRetries: int(ptr.Deref(j.MaxRetries, 0)),
+	}
+	var err error
 	if cfg.ExtraBody, err = freeMap(j.ExtraBody); err != nil {
-		return nil, errorf(ReasonInvalidJudge, "spec.judge.extraBody %w", err)
+		return cfg, errorf(ReasonInvalidJudge, "spec.judge.extraBody %w", err)
 	}
 	if j.Temperature != "" {
-		t, err := strconv.ParseFloat(j.Temperature, 64)
-		if err != nil {
-			return nil, errorf(ReasonInvalidJudge, "spec.judge.temperature must be a decimal string from \"0\" to \"2\": %w", err)
+		t, ok := decimal(j.Temperature, 2)
+		if !ok {
+			return cfg, errorf(ReasonInvalidJudge, "spec.judge.temperature is %q: it must be a decimal string from \"0\" to \"2\"", j.Temperature)
 		}
 		cfg.Temperature = &t
 	}
-	newModel := openai.New
+	return cfg, nil
+}
+
+// newModel gives the model of the judge's provider, which calls nobody until it
+// is asked.
+func newModel(j *v1alpha1.Judge, cfg provider.Config) (judge.Model, *Error) {
+	of := openai.New
 	if j.Provider == v1alpha1.JudgeAnthropic {
-		newModel = anthropic.New
+		of = anthropic.New
 	}
-	model, err := newModel(cfg)
+	model, err := of(cfg)
 	if err != nil {
-		return nil, errorf(ReasonInvalidJudge, "spec.judge: %w", err)
+		return nil, errorf(ReasonInvalidJudge, "spec.judge.%w", err)
 	}
 	return model, nil
+}
+
+// decimal reads a number from 0 to a maximum.
+func decimal(text string, maximum float64) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && v >= 0 && v <= maximum
 }
 
 // parameters are what changes what the model says, as canonical JSON.

@@ -92,7 +92,15 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 
 // connect makes the clients of whom the run asks.
 func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, o RunOptions, at urls, refs Referenced, d Deps) error {
-	retrieving, answering, judging := c.retriever(s, at.retriever), c.answer(s, at.answer), c.model(s)
+	// What the run asks nobody with need not be there.
+	asked := s.DeepCopy()
+	if !p.Plan.Score.Answer {
+		asked.Spec.Answer = nil
+	}
+	if !p.Plan.Score.Judge {
+		asked.Spec.Judge = nil
+	}
+	retrieving, answering, judging := c.retriever(asked, at.retriever), c.answer(asked, at.answer), c.model(asked)
 	if err := join(c.missing); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/retriever"
@@ -50,6 +51,7 @@ func TestPrepare(t *testing.T) {
 		Score:       score.Spec{TopK: 20, K: []int{1, 3, 5, 10}, PrimaryK: 5, Betas: []string{"2"}, Unit: score.Document, Named: []string{"hit_rate@5", "mrr"}},
 		Objectives:  []score.Objective{{Metric: "hit_rate@5", Min: "0.9", Max: "1"}, {Metric: "mrr", Tag: "한국어", Min: "0.5"}},
 		MinCoverage: 0.5, Parallelism: 3, Timeout: time.Minute, WarmupRequests: 2,
+		Head: compare.Side{Revision: NoTargetsRevision, GoldenSetDigest: p.Golden.Digest, EvaluationDigest: EvaluationDigest(s, "", Digests{})},
 	}
 	if diff := cmp.Diff(want, p.Plan); diff != "" {
 		t.Error(diff)

@@ -78,18 +78,17 @@ func promptText(ctx context.Context, s *v1alpha1.EvalSuite, src Source, ref *v1a
 
 // readLabels reads the labelled verdicts of a calibration.
 func readLabels(ctx context.Context, s *v1alpha1.EvalSuite, src Source, c *v1alpha1.Calibration) ([]judge.Label, error) {
-	const field = "spec.judge.calibration.configMapRef"
-	cm, err := referencedConfigMap(ctx, s, src, c.ConfigMapRef.Name, field)
+	cm, err := referencedConfigMap(ctx, s, src, c.ConfigMapRef.Name, labelSource.field)
 	if err != nil {
 		return nil, err
 	}
-	files, err := filesOf(cm, c.ConfigMapRef.Key, field, false)
+	files, err := filesOf(cm, c.ConfigMapRef.Key, labelSource)
 	if err != nil {
 		return nil, err
 	}
 	set, err := judge.ReadLabels(files...)
 	if err != nil {
-		return nil, errorf(ReasonLabelsInvalid, "the labelled verdicts of %s cannot be read: %w", field, err)
+		return nil, errorf(ReasonLabelsInvalid, "the labelled verdicts of %s cannot be read: %w", labelSource.field, err)
 	}
 	return set.Labels, nil
 }

@@ -80,6 +80,10 @@ func TestDeployments(t *testing.T) {
 			d.Status.UpdatedReplicas = 1
 			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 		}), []client.Object{first}, "ProgressDeadlineExceeded aa"},
+		"it could make no pods": {deployment("api", "app:1", func(d *appsv1.Deployment) {
+			d.Status.UpdatedReplicas = 1
+			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ReplicaSetCreateError"}}
+		}), []client.Object{first}, "Updating aa"},
 		"it made progress": {deployment("api", "app:1", func(d *appsv1.Deployment) {
 			d.Status.UpdatedReplicas = 1
 			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "ReplicaSetUpdated"}}
@@ -102,7 +106,7 @@ func TestStatefulSets(t *testing.T) {
 	index := statefulSet("index", "app:1")
 	first := controllerRevision(t, index, "index-aa", "aa", 1, template("index", "app:1"))
 	second := controllerRevision(t, index, "index-bb", "bb", 2, template("index", "app:2"))
-	unowned := controllerRevision(t, index, "index-cc", "cc", 9, template("index", "app:1"))
+	unowned := controllerRevision(t, index, "index-00", "00", 9, template("index", "app:1"))
 	unowned.OwnerReferences[0].UID = "another"
 	broken := controllerRevision(t, index, "index-dd", "dd", 8, template("index", "app:1"))
 	broken.Data = runtime.RawExtension{Raw: []byte(`{"spec":{"template":[1]}}`)}

@@ -22,7 +22,7 @@ func TestConfigMapRefs(t *testing.T) {
 			{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: named("prompt")}}},
 			{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		}}, []string{"prompt"}},
-		"a projected volume": {corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		"a projected volume": {corev1.PodSpec{Volumes: []corev1.Volume{{}, {VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("b")}},
 			{Secret: &corev1.SecretProjection{LocalObjectReference: named("secret")}},
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("a")}},

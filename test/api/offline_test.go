@@ -53,7 +53,7 @@ func TestSamplesMeanTheSameWithoutACluster(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the sample cannot be run: %v", err)
 			}
-			prepared.Client.Close()
+			prepared.Close()
 		})
 	}
 }

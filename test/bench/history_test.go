@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { os.Exit(historytest.Main(m)) }
 
 const (
 	storedCases = 20_000
-	// batchCases is how many a run writes at once.
-	batchCases = 500
+	// batchCases is how many a run writes at once at most.
+	batchCases = 1000
 )
 
 // stores opens an empty one of either engine, both of which wait for the disk.

@@ -241,4 +241,3 @@ func installMockLLM(t *testing.T) string {
 	}
 	return main
 }
-

@@ -43,7 +43,7 @@ func New(cfg provider.Config) (judge.Model, error) {
 	if err := checkOutputConfig(cfg.ExtraBody); err != nil {
 		return nil, err
 	}
-	at := provider.Endpoint{Vendor: "Anthropic", Base: cfg.URL, Path: "v1/messages", Own: own, Forms: &forms}
+	at := provider.Endpoint{Base: cfg.URL, Path: "v1/messages", Own: own, Forms: &forms}
 	return provider.New(cfg, at, &protocol{
 		model:       cfg.Model,
 		temperature: cfg.Temperature,

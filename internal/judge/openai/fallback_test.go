@@ -117,7 +117,7 @@ func TestNothingIsRememberedOfAFailure(t *testing.T) {
 	server := providertest.New(t,
 		providertest.Step{Status: 400, Body: noSchema}, providertest.Step{Status: 401, Body: `{}`}, providertest.Step{Body: providertest.Read(t, "verdict.json")})
 	m := newModel(t, server.Start())
-	fail(t, m)
+	_, _ = fail(t, m)
 	complete(t, m)
 	want := []string{"json_schema max_tokens", "json_object max_tokens", "json_schema max_tokens"}
 	if diff := cmp.Diff(want, asked(server)); diff != "" {

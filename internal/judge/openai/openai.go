@@ -38,7 +38,7 @@ func New(cfg provider.Config) (judge.Model, error) {
 	if cfg.URL == "" {
 		cfg.URL = DefaultURL
 	}
-	at := provider.Endpoint{Vendor: "OpenAI", Base: cfg.URL, Path: "chat/completions", Own: own, Forms: &forms}
+	at := provider.Endpoint{Base: cfg.URL, Path: "chat/completions", Own: own, Forms: &forms}
 	return provider.New(cfg, at, &protocol{
 		model:       cfg.Model,
 		temperature: cfg.Temperature,

@@ -55,7 +55,7 @@ func play(t *testing.T, change func(*Config), steps ...providertest.Step) (judge
 	if change != nil {
 		change(&cfg)
 	}
-	m, err := New(cfg, Endpoint{Vendor: "Echo", Base: cfg.URL, Path: "ask", Forms: &Memory{}}, echo{})
+	m, err := New(cfg, Endpoint{Base: cfg.URL, Path: "ask", Forms: &Memory{}}, echo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func play(t *testing.T, change func(*Config), steps ...providertest.Step) (judge
 func retries(n int) func(*Config) { return func(c *Config) { c.MaxRetries = n } }
 
 // fail makes a call that must fail.
-func fail(t *testing.T, ctx context.Context, m judge.Model) (*judge.Error, *judge.Response) {
+func fail(ctx context.Context, t *testing.T, m judge.Model) (*judge.Error, *judge.Response) {
 	t.Helper()
 	response, err := m.Complete(ctx, judge.Request{User: "q"})
 	var e *judge.Error

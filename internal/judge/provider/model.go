@@ -15,7 +15,6 @@ import (
 // model is one model of one provider. It is safe for concurrent use.
 type model struct {
 	protocol   Protocol
-	vendor     string
 	place      string
 	key        formKey
 	forms      *Memory

@@ -89,8 +89,6 @@ func (d *Decline) Error() string { return d.Message }
 
 // Endpoint is where a protocol is spoken.
 type Endpoint struct {
-	// Vendor is the provider, for people.
-	Vendor string
 	// Base is the URL that the SDK is given.
 	Base string
 	// Path of the calls, behind Base.
@@ -131,7 +129,6 @@ func New(cfg Config, at Endpoint, protocol Protocol) (judge.Model, error) {
 	secrets.Add(cfg.APIKey)
 	m := &model{
 		protocol:   protocol,
-		vendor:     at.Vendor,
 		key:        formKey{server: at.Base, model: cfg.Model},
 		forms:      at.Forms,
 		http:       client,

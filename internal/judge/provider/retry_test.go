@@ -47,7 +47,7 @@ func TestNoRetry(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, server := play(t, retries(5), test)
-			if _, response := fail(t, t.Context(), m); response.Calls != 1 || len(server.Requests()) != 1 {
+			if _, response := fail(t.Context(), t, m); response.Calls != 1 || len(server.Requests()) != 1 {
 				t.Errorf("%+v is tried %d times", test, len(server.Requests()))
 			}
 		})
@@ -57,7 +57,7 @@ func TestNoRetry(t *testing.T) {
 func TestRetriesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, server := play(t, retries(2), step{Status: 503, Body: "down"})
-		e, response := fail(t, t.Context(), m)
+		e, response := fail(t.Context(), t, m)
 		if e.Outcome != judge.HTTPError || e.EndsRun || response.Calls != 3 || len(server.Requests()) != 3 {
 			t.Errorf("got %s after %d calls", e.Outcome, response.Calls)
 		}
@@ -99,13 +99,13 @@ func TestLongRetryAfter(t *testing.T) {
 			start := time.Now()
 			header := map[string]string{"Retry-After": value}
 			m, _ := play(t, retries(3), step{Status: 429, Header: header})
-			e, response := fail(t, t.Context(), m)
+			e, response := fail(t.Context(), t, m)
 			if e.Outcome != judge.QuotaExceeded || !e.EndsRun || response.Calls != 1 {
 				t.Errorf("after a 429 got %s (ends the run: %t) after %d calls: %s", e.Outcome, e.EndsRun, response.Calls, e.Message)
 			}
 			// A server that is down for long is no quota.
 			m, _ = play(t, retries(3), step{Status: 503, Header: header})
-			e, response = fail(t, t.Context(), m)
+			e, response = fail(t.Context(), t, m)
 			if e.Outcome != judge.HTTPError || e.EndsRun || response.Calls != 1 || !strings.Contains(e.Message, "longer than the 2m0s that a call may wait") {
 				t.Errorf("after a 503 got %s (ends the run: %t) after %d calls: %s", e.Outcome, e.EndsRun, response.Calls, e.Message)
 			}
@@ -120,7 +120,7 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := play(t, func(c *Config) { c.Timeout, c.MaxRetries = 5*time.Second, 1 }, step{Takes: time.Hour})
 		start := time.Now()
-		e, response := fail(t, t.Context(), m)
+		e, response := fail(t.Context(), t, m)
 		if e.Outcome != judge.Timeout || response.Calls != 2 || !strings.Contains(e.Message, "no reply came within 5s (judge.timeoutSeconds) (2 attempts)") {
 			t.Errorf("got %s after %d calls: %s", e.Outcome, response.Calls, e.Message)
 		}
@@ -137,7 +137,7 @@ func TestDefaultTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := play(t, nil, step{Takes: time.Hour})
 		start := time.Now()
-		fail(t, t.Context(), m)
+		_, _ = fail(t.Context(), t, m)
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("took %s", took)
 		}
@@ -163,7 +163,7 @@ func TestRunEnds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(7*time.Second, cancel)
 				start := time.Now()
-				e, response := fail(t, ctx, m)
+				e, response := fail(ctx, t, m)
 				if !errors.Is(e, context.Canceled) || e.Outcome != judge.Timeout || e.EndsRun || response.Calls != test.calls {
 					t.Errorf("got %s (%v) after %d calls", e.Outcome, e.Err, response.Calls)
 				}
@@ -177,7 +177,7 @@ func TestRunEnds(t *testing.T) {
 				m, _ := play(t, test.change, test.step)
 				ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 				defer cancel()
-				e, _ := fail(t, ctx, m)
+				e, _ := fail(ctx, t, m)
 				if name == "in a wait" {
 					// No wait is begun that would not end in time.
 					if e.Outcome != judge.RateLimited || !strings.Contains(e.Message, "there is no time left to try again") {
@@ -287,7 +287,7 @@ func TestOtherFormComesBeforeARetry(t *testing.T) {
 
 func TestDeclineCosts(t *testing.T) {
 	m, _ := play(t, nil, step{Body: `{"text":"decline"}`})
-	e, response := fail(t, t.Context(), m)
+	e, response := fail(t.Context(), t, m)
 	if e.Outcome != judge.ContextTooLong || response.PromptTokens != 7 || response.Calls != 1 {
 		t.Errorf("got %s for %+v", e.Outcome, response)
 	}
@@ -298,7 +298,7 @@ func TestRequestThatCannotBeMade(t *testing.T) {
 	m, server := play(t, func(c *Config) { c.Observe = func(string, float64) { heard++ } }, step{Body: ok})
 	model := m.(*model)
 	model.protocol = broken{}
-	e, response := fail(t, t.Context(), m)
+	e, response := fail(t.Context(), t, m)
 	if e.Outcome != judge.Failed || response.Calls != 0 || heard != 0 || len(server.Requests()) != 0 || !strings.Contains(e.Message, "no request was made: cannot encode") {
 		t.Errorf("got %s for %+v: %s", e.Outcome, response, e.Message)
 	}
