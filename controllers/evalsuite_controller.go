@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -222,7 +223,15 @@ func (r *SuiteReconciler) tellChanges(base *v1alpha1.EvalSuite, snap *snapshot) 
 		return
 	}
 	before, after := base.Status.GoldenSet, s.Status.GoldenSet
-	if after == nil || before != nil && before.Digest == after.Digest {
+	if after == nil {
+		return
+	}
+	sameSet := before != nil && before.Digest == after.Digest
+	accepted := !sameSet || ptr.Deref(base.Status.ObservedGeneration, 0) != s.Generation || meta.IsStatusConditionTrue(base.Status.Conditions, v1alpha1.ConditionStalled)
+	if fine := snap.golden.fine; accepted && len(fine) > 0 {
+		tell(r.Recorder, s, nil, warning, "DropTooFine", "Check", "%s", strings.Join(fine, "; "))
+	}
+	if sameSet {
 		return
 	}
 	tell(r.Recorder, s, nil, normal, "GoldenSetRead", "Read", "%d cases with %d tags, digest %s", ptr.Deref(after.Cases, 0), ptr.Deref(after.Tags, 0), after.Digest)

@@ -19,6 +19,8 @@ type goldenFacts struct {
 	read     bool
 	summary  status.GoldenSummary
 	warnings []golden.Problem
+	// fine are the bounds on a drop that are smaller than what one case weighs.
+	fine []string
 	// refs identify what the suite refers to beside the set, where it was read.
 	refs  *suite.Digests
 	stall *suite.Error

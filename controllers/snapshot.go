@@ -159,6 +159,7 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 	f := goldenFacts{
 		summary:  status.GoldenSummary{Digest: set.Digest, Cases: len(set.Cases), Tags: len(set.Tags()), Calls: cost.Calls, Tokens: cost.Tokens},
 		warnings: set.Warnings,
+		fine:     suite.FineDrops(s, set),
 		refs:     &refs.Digests,
 	}
 	f.read = true

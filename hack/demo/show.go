@@ -245,8 +245,9 @@ func (d *demo) history(ctx context.Context) error {
 	}
 	var document struct {
 		Cases []struct {
-			ID, Question string
-			Retrieved    []struct {
+			ID, Question, Answer string
+			Verdict              *struct{ Reason string }
+			Retrieved            []struct {
 				Rank     int
 				ID       string
 				Score    float64
@@ -266,6 +267,10 @@ func (d *demo) history(ctx context.Context) error {
 		}
 		fmt.Printf("    rank %d  %-28s score %.2f%s\n", r.Rank, r.ID, r.Score, mark)
 	}
+	fmt.Printf("    answer  %s\n", c.Answer)
+	if c.Verdict != nil {
+		fmt.Printf("    judge   %s\n", c.Verdict.Reason)
+	}
 	return nil
 }
 
@@ -274,7 +279,7 @@ var errNoRun = errors.New("there is no run in it")
 
 // headline picks the series that a person looks at first.
 func headline(line string) bool {
-	for _, name := range []string{"assay_hit_rate{", "assay_mrr{", "assay_coverage{", "assay_suite_passing{", "assay_objective_met{", "assay_runs_total{"} {
+	for _, name := range []string{"assay_hit_rate{", "assay_mrr{", "assay_accuracy{", "assay_hallucination_rate{", "assay_coverage{", "assay_suite_passing{", "assay_objective_met{", "assay_runs_total{"} {
 		if strings.HasPrefix(line, name) {
 			return strings.Contains(line, `tag=""`) || !strings.Contains(line, "tag=")
 		}

@@ -49,6 +49,7 @@ type runOptions struct {
 	tags     []string
 	topK     int
 	upTo     string
+	baseline string
 	plan     bool
 	output   string
 }
@@ -79,6 +80,10 @@ The exit code is the verdict:
   # how many calls it would make; nobody is asked
   assay run -f suite.yaml -f golden.yaml --plan
 
+  # against an earlier run: what moved, and whether a maxDrop is missed
+  assay run -f suite.yaml -f golden.yaml -o json > before.json
+  assay run -f suite.yaml -f golden.yaml --baseline before.json
+
   # for a pipeline
   assay run -f manifests/ --tags smoke -o junit > report.xml`,
 		Args: noArguments,
@@ -93,9 +98,10 @@ The exit code is the verdict:
 	f.StringSliceVar(&o.tags, "tags", nil, "only cases with one of these tags, for example smoke,korean")
 	f.IntVar(&o.topK, "top-k", 0, "how many results are asked for and scored, in place of retriever.topK; cut-offs above it are left out")
 	f.StringVar(&o.upTo, "up-to", "", "the last stage of the run: retrieval, answer or judge; all that the suite has by default")
+	f.StringVar(&o.baseline, "baseline", "", "document of an earlier run (assay run -o json) that this one is compared with, or - for standard input; a maxDrop is held against it")
 	f.BoolVar(&o.plan, "plan", false, "check everything and print what a run would do; nobody is called")
 	f.StringVarP(&o.output, "output", "o", formatTable, "output format: "+strings.Join(runFormats, ", "))
-	for _, flag := range []string{"filename", "golden"} {
+	for _, flag := range []string{"filename", "golden", "baseline"} {
 		_ = cmd.MarkFlagFilename(flag)
 	}
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(runFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -129,6 +135,8 @@ func (o *runOptions) check() error {
 		return fmt.Errorf("a plan has no %s form: use -o table or -o json", o.output)
 	case o.upTo != "" && !slices.Contains(stageNames, o.upTo):
 		return fmt.Errorf("--up-to is %q: use %s", o.upTo, strings.Join(stageNames, ", "))
+	case o.baseline == "-" && slices.Contains(o.files, "-"):
+		return errors.New("-f - and --baseline - are both standard input: give one of them a file")
 	case o.topK < 0 || o.topK > maxTopK:
 		return fmt.Errorf("--top-k is %d: give a number from 1 to %d", o.topK, maxTopK)
 	}
@@ -200,7 +208,14 @@ func (o *runOptions) prepare(ctx context.Context, cmd *cobra.Command) (*v1alpha1
 	if err != nil {
 		return nil, nil, explain(err, source)
 	}
+	if prepared.Plan.Baseline, err = o.baselineOf(cmd, s); err != nil {
+		prepared.Close()
+		return nil, nil, err
+	}
 	for _, warning := range prepared.Golden.Warnings {
+		cmd.PrintErrln("warning:", warning)
+	}
+	for _, warning := range suite.FineDrops(s, prepared.Golden) {
 		cmd.PrintErrln("warning:", warning)
 	}
 	return s, prepared, nil
@@ -261,6 +276,7 @@ func readBounded(name string) ([]byte, error) {
 func carryOut(ctx context.Context, s *v1alpha1.EvalSuite, prepared *suite.Prepared, stderr io.Writer) *report.Document {
 	uid := string(uuid.NewUUID())
 	meta := prepared.Meta(s, uid, s.Name+"-local-"+uid[:8], v1alpha1.TriggerManual)
+	prepared.Plan.Head.Run, prepared.Plan.Head.UID = meta.Run.Name, uid
 	bar := newProgress(stderr, s.Name, len(prepared.Plan.Cases))
 	cases := make([]eval.CaseResult, 0, len(prepared.Plan.Cases))
 	meta.Run.StartTime = now()

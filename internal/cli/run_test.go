@@ -403,7 +403,7 @@ func TestWrongUseIsNoVerdict(t *testing.T) {
 		{[]string{"run", "-f", "x", "-o", "yaml"}, `unknown output format "yaml": use table, json, junit, markdown`},
 		{[]string{"run", "-f", "x", "--top-k", "-1"}, "--top-k is -1: give a number from 1 to 1000"},
 		{[]string{"run", "-f", "x", "--top-k", "x"}, "see assay run --help"},
-		{[]string{"run", "--baseline", "x"}, "unknown flag: --baseline; see assay run --help"},
+		{[]string{"run", "--threshold", "x"}, "unknown flag: --threshold; see assay run --help"},
 		{[]string{"rnu"}, `unknown command "rnu"`},
 		{[]string{"run", "-f", "missing.yaml"}, "error: missing.yaml: no such file or directory\n"},
 	} {

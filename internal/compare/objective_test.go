@@ -230,8 +230,8 @@ func TestTooFine(t *testing.T) {
 		n        int
 		want     string
 	}{
-		{Relative{"hit_rate@5", "", "0.05"}, 12, "maxDrop 0.05 of hit_rate@5 is less than what one of its 12 cases weighs (0.0833): the first that gets worse misses it; add cases, or raise maxDrop"},
-		{Relative{"hit_rate@5", "howto", "0"}, 1, "maxDrop 0 of hit_rate@5 of tag howto is less than what one of its 1 case weighs (1.0000): the first that gets worse misses it; add cases, or raise maxDrop"},
+		{Relative{"hit_rate@5", "", "0.05"}, 12, "maxDrop 0.05 of hit_rate@5 is less than what one of its 12 cases weighs (0.0833): the first that gets worse is beyond it; add cases, or raise maxDrop"},
+		{Relative{"hit_rate@5", "howto", "0"}, 1, "maxDrop 0 of hit_rate@5 of tag howto is less than what one of its 1 case weighs (1.0000): the first that gets worse is beyond it; add cases, or raise maxDrop"},
 		{Relative{"hit_rate@5", "", "0.05"}, 20, ""},
 		{Relative{"hit_rate@5", "", "0.05"}, 19, "weighs (0.0526)"},
 		{Relative{"hit_rate@5", "", "0.05"}, 0, ""},

@@ -5,6 +5,7 @@ package gating
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,7 +59,7 @@ func (c *Cluster) facts(ctx context.Context, namespace, name string) (gate.Facts
 	if err != nil {
 		return gate.Facts{}, err
 	}
-	f := gate.Facts{Now: now, Suite: suiteFacts(s), Live: live(s, targets), Results: results(s), Runs: open(runs)}
+	f := gate.Facts{Now: now, Suite: suiteFacts(s), Live: live(s, targets), Results: results(s, runs), Runs: open(runs)}
 	f.Due = due(s, targets, runs, f)
 	return f, nil
 }
@@ -115,14 +116,31 @@ func live(s *v1alpha1.EvalSuite, t *status.Targets) gate.Live {
 	}
 }
 
-func results(s *v1alpha1.EvalSuite) []gate.Result {
+// results are those of the suite's status, and of runs that have ended since it was
+// written: between the two there must be no moment without an answer.
+func results(s *v1alpha1.EvalSuite, runs []*v1alpha1.EvalRun) []gate.Result {
 	out := make([]gate.Result, 0, len(s.Status.Results))
+	known := map[string]bool{}
 	for _, r := range s.Status.Results {
+		known[r.Run] = true
 		out = append(out, gate.Result{
 			Run: r.Run, Endpoint: r.Endpoint, Revision: r.Revision,
 			EvaluationDigest: r.EvaluationDigest, GoldenSetDigest: r.GoldenSetDigest, CorpusVersion: r.CorpusVersion,
 			Verdict: string(r.Verdict), Reason: r.Reason, Message: r.Message,
 			Time: r.Time.Time, ExpiresAt: r.ExpiresAt.Time,
+		})
+	}
+	maxAge := time.Duration(s.Spec.Gate.MaxAgeSeconds) * time.Second
+	for _, run := range runs {
+		st := &run.Status
+		if st.Verdict == "" || st.CompletionTime == nil || st.GoldenSetDigest == "" || known[run.Name] || !suite.OptionsOf(&run.Spec).Whole() {
+			continue
+		}
+		out = append(out, gate.Result{
+			Run: run.Name, Endpoint: run.Spec.Endpoint, Revision: st.Revision,
+			EvaluationDigest: st.SuiteEvaluationDigest, GoldenSetDigest: st.GoldenSetDigest, CorpusVersion: st.CorpusVersion,
+			Verdict: string(st.Verdict), Reason: st.Reason, Message: st.Message,
+			Time: st.CompletionTime.Time, ExpiresAt: st.CompletionTime.Add(maxAge).Truncate(time.Second),
 		})
 	}
 	return out

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, dsn string) (*engine, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "assay"
 	}
-	db := stdlib.OpenDB(*config)
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(alongIndexes))
 	db.SetMaxOpenConns(postgresConns)
 	db.SetMaxIdleConns(postgresConns / 2)
 	db.SetConnMaxLifetime(time.Hour)
@@ -56,6 +56,15 @@ func openPostgres(ctx context.Context, dsn string) (*engine, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return e, nil
+}
+
+// alongIndexes keeps pages from being sorted. Of a new run the server has no
+// statistics and takes it for a few rows; it would rather read and sort them all
+// than go along the index, which every order that a page has is there for. What
+// has to be sorted then counts as dear, which must not have it compiled.
+func alongIndexes(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET enable_sort = off; SET jit = off`)
+	return err
 }
 
 // badURL says what is wrong with the URL, but nothing that may hold its password,
@@ -107,8 +116,8 @@ func postgresEngine(db *sql.DB) *engine {
 	}
 }
 
-// postgresItems looks up case by case. Of a new run the server has no statistics,
-// takes it for a row or two, and would read the whole run to find a page of it.
+// postgresItems looks up case by case. A new run is taken for a few rows here, too,
+// and the server would read all of it and pick out the cases.
 const postgresItems = `SELECT r.case_id, r.item_rank, r.item_id, r.score, r.relevant, r.content
 	FROM unnest($2::text[]) AS page (id), LATERAL (SELECT * FROM eval_retrieved WHERE run_id = $1 AND case_id = page.id OFFSET 0) AS r
 	ORDER BY r.case_id, r.position`

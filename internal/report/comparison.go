@@ -108,16 +108,22 @@ func comparisonCases(p *printer, title string, s style, cases []compare.Document
 	g := &grid{}
 	g.add(headings("RANK", "WAS", "CASE", "OUTCOME")...)
 	for _, c := range cases {
-		outcome := c.Outcome
-		if c.BaselineOutcome != c.Outcome {
-			outcome += ", was " + c.BaselineOutcome
-		}
-		g.add(plain(rankText(c.Rank), rankText(c.BaselineRank), cut(printable(c.ID), maxNameWidth), outcome+said(c.Metrics))...)
+		g.add(plain(rankText(c.Rank), rankText(c.BaselineRank), cut(printable(c.ID), maxNameWidth), printable(changedOutcome(c)))...)
 	}
 	g.write(p)
 	if more := count - len(cases); more > 0 {
 		p.printf("and %d more\n", more)
 	}
+}
+
+// changedOutcome is how a case ended, how it did before where that differs, and
+// what the judge says otherwise.
+func changedOutcome(c compare.DocumentCase) string {
+	outcome := c.Outcome
+	if c.BaselineOutcome != c.Outcome {
+		outcome += ", was " + c.BaselineOutcome
+	}
+	return outcome + said(c.Metrics)
 }
 
 // said tells what the judge says otherwise than before.

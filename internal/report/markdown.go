@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/score"
 )
 
@@ -34,6 +36,7 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 		}
 	}
 	p.markdownMetrics(d)
+	p.markdownComparison(d)
 	p.markdownTags(d)
 	p.markdownWorst(d)
 	p.print("\n")
@@ -61,6 +64,57 @@ func (p *printer) markdownMetrics(d *Document) {
 		p.print("\n<details><summary>All metrics</summary>\n")
 		p.metricTable(all)
 		p.print("\n</details>\n")
+	}
+}
+
+// markdownComparison shows how the headline numbers moved since the baseline, and
+// folds the tags that did and the cases.
+func (p *printer) markdownComparison(d *Document) {
+	c := d.Comparison
+	if c == nil {
+		return
+	}
+	p.printf("\nAgainst the baseline %s: %s\n", code(c.Base.Name), escape(c.Message))
+	p.deltaTable(d, c.Metrics, func(m compare.DocumentMetric) bool { return m.Tag == "" })
+	moved := func(m compare.DocumentMetric) bool { return m.Tag != "" && m.Delta != 0 }
+	if n := len(c.Worse) + len(c.Better); n > 0 || slices.ContainsFunc(c.Metrics, moved) {
+		p.printf("\n<details><summary>%d cases got worse, %d better</summary>\n", c.WorseCount, c.BetterCount)
+		p.deltaTable(d, c.Metrics, moved)
+		p.changeTable(c.Worse, c.Better)
+		p.print("\n</details>\n")
+	}
+}
+
+// deltaTable shows the headline metrics that are picked.
+func (p *printer) deltaTable(d *Document, metrics []compare.DocumentMetric, pick func(compare.DocumentMetric) bool) {
+	headlines, rows := d.headlines(), 0
+	for _, m := range metrics {
+		if !pick(m) || !slices.Contains(headlines, m.Name) {
+			continue
+		}
+		if rows++; rows == 1 {
+			p.table([]string{"Metric", "Tag", "Baseline", "Now", "Delta", "95 % interval", "p", "Cases"}, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
+		}
+		if rows > maxTagRows {
+			return
+		}
+		p.row(code(m.Name), code(m.Tag), score.Format(m.Baseline), score.Format(m.Value), signed(m.Delta), deltaInterval(m), pValue(m), strconv.Itoa(m.Count))
+	}
+}
+
+// changeTable lists the cases that got worse, then those that got better.
+func (p *printer) changeTable(worse, better []compare.DocumentCase) {
+	if len(worse)+len(better) == 0 {
+		return
+	}
+	p.table([]string{"", "Case", "Rank", "Was", "Outcome"}, "---", "---", "---:", "---:", "---")
+	for _, group := range []struct {
+		name  string
+		cases []compare.DocumentCase
+	}{{"worse", worse}, {"better", better}} {
+		for _, c := range group.cases {
+			p.row(group.name, code(c.ID), rankText(c.Rank), rankText(c.BaselineRank), escape(changedOutcome(c)))
+		}
 	}
 }
 

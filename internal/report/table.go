@@ -172,7 +172,7 @@ func (d *Document) tableTags(p *printer) {
 	}
 }
 
-// tableComparison shows what moved since the baseline.
+// tableComparison shows what moved since the baseline, and which cases.
 func (d *Document) tableComparison(p *printer) {
 	c := d.Comparison
 	if c == nil {
@@ -181,6 +181,10 @@ func (d *Document) tableComparison(p *printer) {
 	p.heading("AGAINST THE BASELINE " + sideName(c.Base))
 	p.begun = false
 	comparisonMetrics(p, c, "")
+	comparisonTags(p, c)
+	comparisonCases(p, "WORSE", red, c.Worse[:min(len(c.Worse), maxTableWorst)], c.WorseCount)
+	comparisonCases(p, "BETTER", green, c.Better[:min(len(c.Better), maxTableWorst)], c.BetterCount)
+	p.gap()
 	p.print(printable(c.Message) + "\n")
 }
 

@@ -13,12 +13,16 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/gate"
+	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 // memory is a history in memory; a cursor is c and the index of what comes next.
@@ -28,6 +32,8 @@ type memory struct {
 	runs  []history.Run // newest first
 	cases map[string][]history.Case
 	asked []history.CaseQuery
+	// compared is called before cases are handed to a comparison.
+	compared func(context.Context) error
 }
 
 func (m *memory) Run(_ context.Context, uid string) (history.Run, error) {
@@ -72,6 +78,29 @@ func (m *memory) Runs(_ context.Context, namespace, suite string, q history.RunQ
 	}
 	page, next, err := cut(found, q.Before, q.Limit)
 	return history.RunPage{Runs: page, Next: next}, err
+}
+
+func (m *memory) CompareCases(ctx context.Context, uid string, f func(history.CompareCase) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.compared != nil {
+		if err := m.compared(ctx); err != nil {
+			return err
+		}
+	}
+	for _, c := range m.cases[uid] {
+		out := history.CompareCase{
+			ID: c.ID, Digest: c.Digest, Tags: c.Tags, Outcome: c.Outcome, Rank: c.Rank, Called: c.Called, LatencySeconds: c.LatencySeconds,
+			AnswerSeconds: c.AnswerSeconds, Metrics: c.Metrics,
+		}
+		for _, r := range c.Retrieved {
+			out.Retrieved = append(out.Retrieved, r.ID)
+		}
+		if err := f(out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cut[T any](all []T, cursor string, limit int) ([]T, string, error) {
@@ -144,6 +173,18 @@ func (c *cluster) Find(_ context.Context, uid string) (*v1alpha1.EvalRun, error)
 	return nil, ErrNotFound
 }
 
+// gates answers gates, and keeps what it was asked.
+type gates struct {
+	err    error
+	answer gate.Answer
+	asked  []string
+}
+
+func (g *gates) Ask(_ context.Context, namespace, suite string, q gate.Question) (gate.Answer, error) {
+	g.asked = append(g.asked, fmt.Sprintf("%s/%s %q %q", namespace, suite, q.Endpoint, q.Revision))
+	return g.answer, g.err
+}
+
 // rights are users by token, and what they may do: "verb resource namespace/name".
 type rights struct {
 	err   error
@@ -151,19 +192,23 @@ type rights struct {
 	may   map[string][]string
 }
 
-func (a *rights) Authenticate(_ context.Context, token string) (User, error) {
+func (a *rights) Authenticate(_ context.Context, token string) (Caller, error) {
 	if a.err != nil {
-		return User{}, a.err
+		return Caller{}, a.err
 	}
 	name, known := a.users[token]
 	if !known {
-		return User{}, ErrUnauthenticated
+		return Caller{}, ErrUnauthenticated
 	}
-	return User{Username: name}, nil
+	return callerNamed(name), nil
 }
 
-func (a *rights) May(_ context.Context, user User, verb, resource, namespace, name string) (bool, error) {
-	for _, right := range a.may[user.Username] {
+func callerNamed(name string) Caller {
+	return Caller{User: authenticationv1.UserInfo{Username: name}}
+}
+
+func (a *rights) May(_ context.Context, caller Caller, verb, resource, namespace, name string) (bool, error) {
+	for _, right := range a.may[caller.User.Username] {
 		if right == "*" || right == verb+" "+resource+" "+namespace+"/"+name {
 			return true, nil
 		}
@@ -193,6 +238,7 @@ type world struct {
 	*memory
 	*cluster
 	*rights
+	*gates
 	handler http.Handler
 	logged  *strings.Builder
 }
@@ -222,13 +268,18 @@ func newWorld(t *testing.T) *world {
 		},
 		logged: &strings.Builder{},
 	}
+	w.gates = &gates{answer: passed}
 	log := funcr.New(func(_, args string) { w.logged.WriteString(args + "\n") }, funcr.Options{})
 	w.handler = w.with(log)
 	return w
 }
 
 func (w *world) with(log logr.Logger) http.Handler {
-	return New(Options{History: w.memory, Runs: w.cluster, Access: w.rights, Log: log})
+	return New(w.options(log))
+}
+
+func (w *world) options(log logr.Logger) Options {
+	return Options{History: w.memory, Runs: w.cluster, Access: w.rights, Gate: w.gates, Log: log}
 }
 
 // call makes a call as the user of a token, and checks it and its answer

@@ -8,6 +8,9 @@ import (
 	"github.com/assay-dev/assay/internal/gate"
 )
 
+// headlineTimeout bounds the reading of what an answer goes out without.
+const headlineTimeout = 2 * time.Second
+
 // Gate answers gates.
 type Gate interface {
 	// Ask answers a question about a suite, also about one that does not exist. Its
@@ -99,7 +102,9 @@ func (s *server) headline(r *http.Request, answer gate.Answer) map[string]float6
 	if answer.Run == "" || answer.EvaluatedAt.IsZero() {
 		return numbers
 	}
-	suite, err := s.Runs.Suite(r.Context(), r.PathValue("namespace"), r.PathValue("suite"))
+	ctx, cancel := context.WithTimeout(r.Context(), headlineTimeout)
+	defer cancel()
+	suite, err := s.Runs.Suite(ctx, r.PathValue("namespace"), r.PathValue("suite"))
 	if err != nil {
 		return numbers
 	}

@@ -29,14 +29,17 @@ type historyRun struct {
 	Trigger        string     `json:"trigger"`
 	Endpoint       string     `json:"endpoint"`
 	Revision       string     `json:"revision"`
-	// Full is false where the run asked a subset, another endpoint or another topK.
+	// Full is false where the run asked a subset, another endpoint or another topK,
+	// or left stages out.
 	Full bool `json:"full"`
 	// Change is what differs from the run before of the same endpoint.
-	Change  []string `json:"change"`
-	HitRate *float64 `json:"hitRate,omitempty"`
-	MRR     *float64 `json:"mrr,omitempty"`
-	Verdict string   `json:"verdict,omitempty"`
-	Reason  string   `json:"reason"`
+	Change            []string `json:"change"`
+	HitRate           *float64 `json:"hitRate,omitempty"`
+	MRR               *float64 `json:"mrr,omitempty"`
+	Accuracy          *float64 `json:"accuracy,omitempty"`
+	HallucinationRate *float64 `json:"hallucinationRate,omitempty"`
+	Verdict           string   `json:"verdict,omitempty"`
+	Reason            string   `json:"reason"`
 }
 
 // history answers with a suite's runs, newest first.
@@ -45,7 +48,7 @@ func (s *server) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	count, err := limit(values, defaultRuns, maxRuns)
+	count, err := limit(values, "limit", defaultRuns, maxRuns)
 	if err != nil {
 		return err
 	}
@@ -100,7 +103,8 @@ func historyRuns(page, older []history.Run) []historyRun {
 		runs[i] = historyRun{
 			ID: run.UID, Name: run.Name, StartTime: timeOf(run.StartTime), CompletionTime: run.CompletionTime,
 			Trigger: run.Trigger, Endpoint: run.Endpoint, Revision: run.Revision, Full: run.Full,
-			Change: seen.changes(run), HitRate: run.HitRate, MRR: run.MRR, Verdict: run.Verdict, Reason: run.Reason,
+			Change: seen.changes(run), HitRate: run.HitRate, MRR: run.MRR, Accuracy: run.Accuracy, HallucinationRate: run.HallucinationRate,
+			Verdict: run.Verdict, Reason: run.Reason,
 		}
 	}
 	return runs

@@ -51,10 +51,19 @@ func storeProblem(err error, parameter string) error {
 	if errors.As(err, &cursor) {
 		return badRequest("%s is no cursor that this API gave: take it from next of the page before, or leave it out", parameter)
 	}
-	if errors.Is(err, history.ErrNotFound) {
+	switch {
+	case errors.Is(err, history.ErrNotFound):
 		return notFound("the history has just dropped the run")
+	case errors.Is(err, errNoHistory):
+		return notFound(whyNoHistory)
 	}
 	return unavailable(err, "the history store cannot be read just now: try again later")
+}
+
+// isStatus says whether an error is a problem with the status.
+func isStatus(err error, status int) bool {
+	p, ok := errors.AsType[*problem](err)
+	return ok && p.Status == status
 }
 
 // fail answers with an error.

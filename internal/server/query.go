@@ -40,15 +40,16 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 	return values, nil
 }
 
-// limit is how many things a page has: decimal digits, and nothing else.
-func limit(values url.Values, fallback, most int) (int, error) {
-	if !values.Has("limit") {
+// limit reads the parameter that says how many things an answer has: decimal
+// digits, and nothing else.
+func limit(values url.Values, name string, fallback, most int) (int, error) {
+	if !values.Has(name) {
 		return fallback, nil
 	}
-	text := values.Get("limit")
+	text := values.Get(name)
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n < 1 || n > uint64(most) {
-		return 0, badRequest("limit is %q: give a whole number from 1 to %d", text, most)
+		return 0, badRequest("%s is %q: give a whole number from 1 to %d", name, text, most)
 	}
 	return int(n), nil
 }

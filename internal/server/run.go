@@ -8,9 +8,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/report"
+	"github.com/assay-dev/assay/internal/stored"
 )
+
+// exampleID shows people what an id looks like.
+const exampleID = "3f1e7a52-0c1b-4d55-9a55-0d3f5f3c2b11"
 
 // caseFilter says which of a run's cases a page has.
 type caseFilter struct {
@@ -22,14 +26,14 @@ type caseFilter struct {
 func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("suite")
 	if !isUUID(id) {
-		return badRequest("%q is no run id: an id is the EvalRun's UID, for example 3f1e7a52-0c1b-4d55-9a55-0d3f5f3c2b11; the history of a suite lists those of its runs", id)
+		return badRequest("%.64q is no run id: an id is the EvalRun's UID, for example %s; the history of a suite lists those of its runs", id, exampleID)
 	}
 	values, err := query(r, "limit", "after", "tag", "outcome")
 	if err != nil {
 		return err
 	}
 	f := caseFilter{after: values.Get("after"), tag: values.Get("tag"), outcome: values.Get("outcome")}
-	if f.limit, err = limit(values, defaultCases, maxCases); err != nil {
+	if f.limit, err = limit(values, "limit", defaultCases, maxCases); err != nil {
 		return err
 	}
 	return s.runPage(w, r, strings.ToLower(id), f, values)
@@ -37,11 +41,11 @@ func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 
 // runPage answers with a run, if the caller may get its suite.
 func (s *server) runPage(w http.ResponseWriter, r *http.Request, id string, f caseFilter, values url.Values) error {
-	doc, stored, err := s.document(r, id)
+	doc, inStore, err := s.document(r, id)
 	if err != nil {
 		return err
 	}
-	if stored {
+	if inStore {
 		page, err := s.History.Cases(r.Context(), id, history.CaseQuery{Limit: f.limit, After: f.after, Tag: f.tag, Outcome: f.outcome})
 		if err != nil {
 			return storeProblem(err, "after")
@@ -76,45 +80,44 @@ func (s *server) runPage(w http.ResponseWriter, r *http.Request, id string, f ca
 // document gives a run without its cases, and whether the store has it. The
 // store may know less than the cluster: of a run that has not begun, and of one
 // whose results it could not take.
-func (s *server) document(r *http.Request, id string) (*runDocument, bool, error) {
-	stored, err := s.History.Run(r.Context(), id)
-	if err != nil && !errors.Is(err, history.ErrNotFound) {
+func (s *server) document(r *http.Request, id string) (*report.Document, bool, error) {
+	kept, err := s.History.Run(r.Context(), id)
+	switch {
+	case errors.Is(err, history.ErrNotFound), errors.Is(err, errNoHistory):
+		doc, err := s.liveDocument(r, id)
+		return doc, false, err
+	case err != nil:
 		return nil, false, storeProblem(err, "id")
 	}
-	if err == nil {
-		if err := s.mayGet(r, stored.Namespace, stored.Suite); err != nil {
-			return nil, false, err
-		}
-		doc, err := documentOfStored(stored)
-		if err == nil && stored.Verdict == "" {
-			if run, err := s.Runs.Find(r.Context(), id); err == nil {
-				doc.complete(run)
-			}
-		}
-		return doc, true, err
+	if err := s.mayGet(r, kept.Namespace, kept.Suite); err != nil {
+		return nil, false, err
 	}
+	doc, err := stored.Document(kept)
+	if err == nil && kept.Verdict == "" {
+		if run, err := s.Runs.Find(r.Context(), id); err == nil {
+			complete(doc, run)
+		}
+	}
+	return doc, true, err
+}
+
+// liveDocument gives a run that only the cluster knows.
+func (s *server) liveDocument(r *http.Request, id string) (*report.Document, error) {
 	run, err := s.Runs.Find(r.Context(), id)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return nil, false, notFound("there is no run %s: it was never started, or the history kept it no longer", id)
+		return nil, noRun(id)
 	case err != nil:
-		return nil, false, unavailable(err, "the API server could not be asked for the run: try again later")
+		return nil, unavailable(err, "the API server could not be asked for the run: try again later")
 	}
 	if err := s.mayGet(r, run.Namespace, run.Spec.SuiteRef.Name); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return documentOfObject(run), false, nil
+	return documentOfObject(run), nil
 }
 
-// complete adds what the cluster knows of a run that is open in the store.
-func (d *runDocument) complete(run *v1alpha1.EvalRun) {
-	live := documentOfObject(run)
-	d.Verdict, d.Reason, d.Message = live.Verdict, live.Reason, live.Message
-	d.Total = max(d.Total, live.Total)
-	if live.Verdict != "" {
-		d.Run.CompletionTime = live.Run.CompletionTime
-		d.Metrics, d.Objectives, d.Coverage, d.Outcomes = live.Metrics, live.Objectives, live.Coverage, live.Outcomes
-	}
+func noRun(id string) *problem {
+	return notFound("there is no run %s: it was never started, or the history keeps it no longer", id)
 }
 
 // etagOf is a strong ETag: the same bytes, the same tag.

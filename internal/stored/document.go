@@ -3,6 +3,7 @@ package stored
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -14,13 +15,16 @@ import (
 	"github.com/assay-dev/assay/internal/score"
 )
 
+// ErrUnreadable is a run whose document is not what this version writes, or none.
+var ErrUnreadable = errors.New("the stored document cannot be read")
+
 // Document gives a run without its cases. One that is open, or has measured
 // nothing, has no metrics.
 func Document(run history.Run) (*report.Document, error) {
 	d := &report.Document{}
 	if len(run.Document) > 0 {
 		if err := json.Unmarshal(run.Document, d); err != nil {
-			return nil, fmt.Errorf("read the document of run %s: %w", run.UID, err)
+			return nil, fmt.Errorf("run %s: %w: %w", run.UID, ErrUnreadable, err)
 		}
 	}
 	// The row says which run it is and how it ended; the document may be older.
