@@ -93,7 +93,7 @@ func (d *demo) show(ctx context.Context) (bool, error) {
 // What kubectl prints of a run's objectives and worst cases.
 const (
 	objectives = `go-template={{range .items}}{{range .status.objectives}}{{printf "  %-12s %s\n" .outcome .message}}{{end}}{{end}}`
-	worst      = `go-template={{range .items}}{{range $i, $_ := .status.worstCases}}{{if lt $i 8}}{{printf "  case %-28s " .id}}{{if .rank}}first relevant result at rank {{.rank}}{{else}}not found{{end}}{{"\n"}}{{end}}{{end}}{{end}}`
+	worst      = `go-template={{range .items}}{{range $i, $_ := .status.worstCases}}{{if lt $i 8}}{{printf "  case %-28s " .id}}{{if eq (printf "%v" .rank) "1"}}found first, and answered wrong{{else if .rank}}first relevant result at rank {{.rank}}{{else}}not found{{end}}{{"\n"}}{{end}}{{end}}{{end}}`
 )
 
 func (d *demo) startAll(ctx context.Context) error {

@@ -33,9 +33,6 @@ one that the operator runs in.`,
 			if err != nil {
 				return fmt.Errorf("find the cluster: %w; set KUBECONFIG or give --kubeconfig", err)
 			}
-			if o.History == "" && !cmd.Flags().Changed("api-bind-address") {
-				o.APIAddress = "0" // it answers out of the history
-			}
 			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 			cfg.UserAgent = "assay/" + version.Version
 			ctrl.Log.WithName("operator").Info("starting", "version", version.Version)
@@ -50,12 +47,13 @@ one that the operator runs in.`,
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several operators work at a time")
 	f.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", "", "namespace of the Lease; empty: the operator's own, or default outside of a cluster")
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "namespaces to work in; empty: all")
-	f.StringVar(&o.History, "history", "sqlite://"+defaultHistory(), "history store: sqlite:///path/to/history.db or postgres://user@host/database; empty: none is kept, and no API is served")
+	f.StringVar(&o.History, "history", "sqlite://"+defaultHistory(), "history store: sqlite:///path/to/history.db or postgres://user@host/database; empty: none is kept, and the API tells of no earlier run")
 	f.IntVar(&o.HistoryRetention.MaxRuns, "history-max-runs", 1000, "runs of a suite that the history keeps, the newest; 0: no limit")
 	f.DurationVar(&o.HistoryRetention.MaxAge, "history-max-age", 0, "how long the history keeps a run, for example 2160h; 0: no limit")
 	f.StringVar(&o.APIAddress, "api-bind-address", ":8444", "address that the HTTP API is served at; 0 serves none")
 	f.BoolVar(&o.APISecure, "api-secure", true, "serve the HTTP API over HTTPS")
 	f.StringVar(&o.APICertDir, "api-cert-dir", "", "folder with tls.crt and tls.key for the HTTP API; empty: a self-signed certificate")
+	f.BoolVar(&o.APIAnonymousFlagger, "api-anonymous-flagger", false, "answer Flagger's webhooks, the paths under /v1/flagger and no others, to callers without a token: Flagger sends none")
 	f.IntVar(&o.MaxConcurrentRuns, "max-concurrent-runs", 8, "runs that go at once, shared fairly between namespaces")
 
 	goflags := flag.NewFlagSet("operator", flag.ContinueOnError)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/assay-dev/assay/internal/golden"
@@ -17,6 +18,9 @@ var referenceAsserts = map[string]bool{
 	"rouge-n": true, "bleu": true, "gleu": true, "meteor": true, "levenshtein": true,
 }
 
+// varsPrefix stands before a variable whose name is also that of a field.
+const varsPrefix = "vars."
+
 // promptfooRules: what a template is given beside the question is metadata.
 func promptfooRules() rules {
 	r := rules{
@@ -27,7 +31,7 @@ func promptfooRules() rules {
 		},
 		dropped: maps.Clone(textsNotIDs),
 		metadata: func(name string) (string, bool) {
-			return strings.TrimPrefix(name, metadataPrefix), !strings.HasPrefix(name, "assert.")
+			return strings.TrimPrefix(strings.TrimPrefix(name, metadataPrefix), varsPrefix), !strings.HasPrefix(name, "assert.")
 		},
 	}
 	for name := range referenceAsserts {
@@ -131,7 +135,7 @@ func (m *importer) varName(name string) string {
 			return name
 		}
 	}
-	return metadataPrefix + name
+	return varsPrefix + name
 }
 
 // questionOf finds the variable that is asked, and gives the only one of a test
@@ -141,7 +145,7 @@ func (m *importer) questionOf(fields map[string]any) string {
 		return name
 	}
 	aliases := promptfooRules().aliases
-	for name := range fields {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if field, _ := golden.FieldOf(name); field == "question" || aliases[name] == "question" {
 			return name
 		}

@@ -290,7 +290,15 @@ func retrievedRows(run int64, cases []Case) batch {
 	}}
 }
 
+// finiteMetrics gives what JSON can write, which mostly is all there is.
 func finiteMetrics(metrics map[string]float64) map[string]float64 {
+	whole := metrics != nil
+	for name, value := range metrics {
+		whole = whole && finite(value) && clean(name) == name
+	}
+	if whole {
+		return metrics
+	}
 	out := make(map[string]float64, len(metrics))
 	for name, value := range metrics {
 		if finite(value) {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/controllers"
+	"github.com/assay-dev/assay/internal/gating"
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/server"
@@ -73,6 +74,8 @@ type Options struct {
 	APISecure bool
 	// APICertDir holds tls.crt and tls.key; empty: a self-signed certificate.
 	APICertDir string
+	// APIAnonymousFlagger answers Flagger's webhooks, and nothing else, without a token.
+	APIAnonymousFlagger bool
 	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
 	Recheck time.Duration
 	// Clock tells the time; nil: the real one.
@@ -230,20 +233,17 @@ func addControllers(ctx context.Context, mgr manager.Manager, o Options, kept *s
 	if err := runs.SetupWithManager(mgr, workers); err != nil {
 		return fmt.Errorf("set up the EvalRun controller: %w", err)
 	}
-	return addHistory(mgr, o, kept, measured)
+	if kept != nil {
+		if err := mgr.Add(&keeper{store: kept, suites: mgr.GetClient(), retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
+			return fmt.Errorf("add the keeper of the history: %w", err)
+		}
+	}
+	return addAPI(mgr, o, kept, now)
 }
 
-// addHistory adds what keeps the history within its bounds and answers out of it.
-func addHistory(mgr manager.Manager, o Options, kept *store, measured *telemetry.Metrics) error {
-	if kept == nil {
-		if serves(o.APIAddress) {
-			return errors.New("the HTTP API answers out of the history: give --history, or --api-bind-address=0 to serve no API")
-		}
-		return nil
-	}
-	if err := mgr.Add(&keeper{store: kept, suites: mgr.GetClient(), retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
-		return fmt.Errorf("add the keeper of the history: %w", err)
-	}
+// addAPI adds what answers over HTTP. Gates are answered from the API server, past
+// the cache; earlier runs out of the history, where there is one.
+func addAPI(mgr manager.Manager, o Options, kept *store, now clock.Clock) error {
 	if !serves(o.APIAddress) {
 		return nil
 	}
@@ -251,13 +251,20 @@ func addHistory(mgr manager.Manager, o Options, kept *store, measured *telemetry
 	if err != nil {
 		return fmt.Errorf("set up the HTTP API: %w", err)
 	}
-	handler := server.New(server.Options{
-		History: kept,
-		Runs:    &server.ClusterRuns{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces},
-		Access:  access,
-		Log:     mgr.GetLogger().WithName("api"),
-	})
-	if err := mgr.Add(&api{address: o.APIAddress, secure: o.APISecure, certDir: o.APICertDir, handler: handler}); err != nil {
+	options := server.Options{
+		Runs:        &server.ClusterRuns{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces},
+		Access:      access,
+		Gate:        &gating.Cluster{Reader: mgr.GetAPIReader(), Clock: now},
+		OpenFlagger: o.APIAnonymousFlagger,
+		Log:         mgr.GetLogger().WithName("api"),
+	}
+	if kept != nil {
+		options.History = kept
+	}
+	if o.APIAnonymousFlagger {
+		options.Log.Info("anybody who reaches the API may ask /v1/flagger, without a token (--api-anonymous-flagger)")
+	}
+	if err := mgr.Add(&api{address: o.APIAddress, secure: o.APISecure, certDir: o.APICertDir, handler: server.New(options)}); err != nil {
 		return fmt.Errorf("add the HTTP API: %w", err)
 	}
 	return nil

@@ -176,6 +176,9 @@ func checkTags(tags []string) error {
 // stagesOf gives the stages in their order, in which two calls that ask the same
 // are the same.
 func stagesOf(given []string) ([]v1alpha1.Stage, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
 	for i, name := range given {
 		switch {
 		case !slices.Contains(stages, v1alpha1.Stage(name)):

@@ -25,11 +25,14 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/gate"
+	"github.com/assay-dev/assay/internal/gating"
 	"github.com/assay-dev/assay/internal/history"
 )
 
@@ -94,9 +97,7 @@ func newReal(t *testing.T) *real {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	must(t, c.Create(t.Context(), ns))
 	r := &real{client: c, runs: &ClusterRuns{Client: c, Live: c}, store: store, namespace: ns.Name}
-	srv := httptest.NewServer(New(Options{History: store, Runs: r.runs, Access: access}))
-	t.Cleanup(srv.Close)
-	r.url = srv.URL
+	r.serve(t, access)
 	must(t, c.Create(t.Context(), &v1alpha1.EvalSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "docs-bot"},
 		Spec: v1alpha1.EvalSuiteSpec{
@@ -106,6 +107,16 @@ func newReal(t *testing.T) *real {
 		},
 	}))
 	return r
+}
+
+// serve makes the API the one with this access.
+func (r *real) serve(t *testing.T, access Access) {
+	t.Helper()
+	srv := httptest.NewServer(New(Options{
+		History: r.store, Runs: r.runs, Access: access, Gate: &gating.Cluster{Reader: r.client, Clock: clock.RealClock{}},
+	}))
+	t.Cleanup(srv.Close)
+	r.url = srv.URL
 }
 
 func must(t *testing.T, err error) {
@@ -163,7 +174,97 @@ func (r *real) call(t *testing.T, method, target, header, token, body string) (i
 const (
 	realSuite   = "/api/v1/eval/rag/{namespace}/docs-bot"
 	realHistory = realSuite + "/history"
+	realGate    = "/v1/gate/{namespace}/docs-bot"
+	realFlagger = "/v1/flagger/{namespace}/docs-bot/gate"
 )
+
+// TestANamespacedInstall has an operator that may ask the API server about nobody:
+// its callers are let in by their own tokens.
+func TestANamespacedInstall(t *testing.T) {
+	r := newReal(t)
+	config := rest.AnonymousClientConfig(apiServer.config)
+	config.BearerToken = r.account(t, "operator")
+	access, err := NewAccess(config)
+	must(t, err)
+	r.serve(t, access)
+	stranger := r.account(t, "stranger")
+	viewer := r.account(t, "viewer", allow("get", "evalsuites", "docs-bot"))
+	runner := r.account(t, "runner", allow("get", "evalsuites"), allow("create", "evalruns"))
+	for _, test := range []struct {
+		name, method, target, token string
+		status                      int
+	}{
+		{"no token", "GET", realGate, "", 401},
+		{"a made-up token", "GET", realGate, "made-up", 401},
+		{"a token that was tampered with", "GET", realGate, viewer[:len(viewer)-4] + "AAAA", 401},
+		{"a stranger", "GET", realGate, stranger, 403},
+		{"a viewer", "GET", realGate, viewer, 200},
+		{"a viewer, of another suite", "GET", "/v1/gate/{namespace}/other", viewer, 403},
+		{"a viewer, of another namespace", "GET", "/v1/gate/default/docs-bot", viewer, 403},
+		{"a viewer starts a run", "POST", realSuite, viewer, 403},
+		{"a runner starts a run", "POST", realSuite, runner, 202},
+		{"the operator itself", "GET", realGate, config.BearerToken, 403},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, header := range []string{"Authorization", headerToken} {
+				if status, _, body := r.call(t, test.method, test.target, header, test.token, ""); status != test.status {
+					t.Errorf("by %s the answer is %d, want %d: %s", header, status, test.status, body)
+				}
+			}
+		})
+	}
+	run := &v1alpha1.EvalRunList{}
+	must(t, r.client.List(t.Context(), run, client.InNamespace(r.namespace)))
+	if by := run.Items[0].Annotations[v1alpha1.AnnotationTriggeredBy]; by != "system:serviceaccount:"+r.namespace+":runner" {
+		t.Errorf("the run was started by %q", by)
+	}
+}
+
+func TestGatesInACluster(t *testing.T) {
+	r := newReal(t)
+	viewer := r.account(t, "viewer", allow("get", "evalsuites"))
+	for target, reason := range map[string]string{
+		realGate:                    gate.ReasonNoObjectives,
+		realGate + "?endpoint=prod": gate.ReasonEndpointNotFound,
+		realGate + "?endpoint=canary&revision=abc":       gate.ReasonNoObjectives,
+		"/v1/gate/{namespace}/absent":                    gate.ReasonSuiteNotFound,
+		"/v1/gate/{namespace}/no%2Fname?endpoint=canary": gate.ReasonSuiteNotFound,
+	} {
+		status, _, body := r.call(t, "GET", target, "Authorization", viewer, "")
+		var d gateDocument
+		must(t, json.Unmarshal(body, &d))
+		if status != 200 || d.Verdict != gate.Inconclusive || d.Reason != reason || d.Message == "" {
+			t.Errorf("%s is %d, want reason %s: %s", target, status, reason, body)
+		}
+	}
+	if status, _, body := r.call(t, "POST", realFlagger, "Authorization", viewer, ""); status != 409 {
+		t.Errorf("Flagger may go on: %d %s", status, body)
+	}
+
+	// A run that passed lets both go on.
+	s := &v1alpha1.EvalSuite{}
+	must(t, r.client.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "docs-bot"}, s))
+	s.Spec.Objectives = []v1alpha1.Objective{{Metric: "mrr", Min: "0.50"}}
+	must(t, r.client.Update(t.Context(), s))
+	now := time.Now()
+	s.Status = v1alpha1.EvalSuiteStatus{
+		ObservedGeneration: &s.Generation, EvaluationDigest: "sha256:e", GoldenSet: &v1alpha1.GoldenSetStatus{Digest: "sha256:g"},
+		Results: []v1alpha1.Result{{
+			Run: "docs-bot-1", Time: metav1.NewMicroTime(now), ExpiresAt: metav1.NewTime(now.Add(time.Hour)), Trigger: "Schedule", Revision: "none",
+			EvaluationDigest: "sha256:e", GoldenSetDigest: "sha256:g", Verdict: "Passed", Reason: "ObjectivesMet", Message: "all met", HitRate: "0.9167", Accuracy: "0.8000",
+		}},
+	}
+	must(t, r.client.Status().Update(t.Context(), s))
+	status, _, body := r.call(t, "GET", realGate, "Authorization", viewer, "")
+	var d gateDocument
+	must(t, json.Unmarshal(body, &d))
+	if status != 200 || d.Verdict != gate.Pass || d.Run != "docs-bot-1" || d.Metrics["hitRate"] != 0.9167 || d.Metrics["accuracy"] != 0.8 || d.EvaluatedAt == nil {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _, body := r.call(t, "POST", realFlagger, "Authorization", viewer, "{}"); status != 200 {
+		t.Errorf("Flagger may not go on: %d %s", status, body)
+	}
+}
 
 func TestTheClustersOwnRights(t *testing.T) {
 	r := newReal(t)
@@ -237,10 +338,21 @@ func TestStartInACluster(t *testing.T) {
 	if again := start(`{"endpoint": "canary", "revision": "abc", "tags": ["en", "ko"]}`); again != canary {
 		t.Errorf("the same revision is measured twice: %+v, %+v", canary, again)
 	}
-	for _, other := range []string{`{"endpoint": "canary", "revision": "abd", "tags": ["ko", "en"]}`, `{"endpoint": "canary", "revision": "abc"}`, `{"endpoint": "canary", "revision": "abc", "tags": ["ko", "en"], "topK": 3}`} {
+	for _, other := range []string{`{"endpoint": "canary", "revision": "abd", "tags": ["ko", "en"]}`, `{"endpoint": "canary", "revision": "abc"}`, `{"endpoint": "canary", "revision": "abc", "tags": ["ko", "en"], "topK": 3}`,
+		`{"endpoint": "canary", "revision": "abc", "tags": ["ko", "en"], "stages": ["Retrieval"]}`} {
 		if again := start(other); again.ID == canary.ID {
 			t.Errorf("%s is answered with another run", other)
 		}
+	}
+
+	// The same stages, too, are one run; and the API server takes them.
+	retrieval := start(`{"endpoint": "canary", "revision": "abc", "stages": ["Retrieval"]}`)
+	if again := start(`{"endpoint": "canary", "revision": "abc", "stages": ["Retrieval"]}`); again != retrieval {
+		t.Errorf("the same stages are measured twice: %+v, %+v", retrieval, again)
+	}
+	must(t, r.client.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: retrieval.Name}, run))
+	if diff := cmp.Diff([]v1alpha1.Stage{"Retrieval"}, run.Spec.Stages); diff != "" {
+		t.Error(diff)
 	}
 
 	// When that one has ended, what is asked for is another.

@@ -175,13 +175,13 @@ func (c *cluster) Find(_ context.Context, uid string) (*v1alpha1.EvalRun, error)
 
 // gates answers gates, and keeps what it was asked.
 type gates struct {
-	err    error
-	answer gate.Answer
-	asked  []string
+	err       error
+	answer    gate.Answer
+	questions []string
 }
 
 func (g *gates) Ask(_ context.Context, namespace, suite string, q gate.Question) (gate.Answer, error) {
-	g.asked = append(g.asked, fmt.Sprintf("%s/%s %q %q", namespace, suite, q.Endpoint, q.Revision))
+	g.questions = append(g.questions, fmt.Sprintf("%s/%s %q %q", namespace, suite, q.Endpoint, q.Revision))
 	return g.answer, g.err
 }
 
@@ -219,6 +219,9 @@ func (a *rights) May(_ context.Context, caller Caller, verb, resource, namespace
 	return false, nil
 }
 
+// passed is what the gate says of docs-bot.
+var passed = gate.Answer{Verdict: gate.Pass, Reason: gate.ReasonPassed, Message: "run docs-bot-9: all met", Revision: "r9", Run: "docs-bot-9", EvaluatedAt: monday.Add(time.Hour)}
+
 const (
 	doneID   = "3f1e7a52-0c1b-4d55-9a55-0d3f5f3c2b11"
 	openID   = "3f1e7a52-0c1b-4d55-9a55-0d3f5f3c2b12"
@@ -247,7 +250,11 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	suite := &v1alpha1.EvalSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "rag", Name: "docs-bot", UID: "suite-uid", Generation: 2},
-		Spec:       v1alpha1.EvalSuiteSpec{Endpoints: []v1alpha1.Endpoint{{Name: "canary"}, {Name: "preview"}}},
+		Spec:       v1alpha1.EvalSuiteSpec{Endpoints: []v1alpha1.Endpoint{{Name: "canary"}, {Name: "preview"}}, Answer: &v1alpha1.Answer{}},
+		Status: v1alpha1.EvalSuiteStatus{Results: []v1alpha1.Result{
+			{Run: "docs-bot-8", HitRate: "0.1000", MRR: "0.1000"},
+			{Run: "docs-bot-9", HitRate: "0.9167", MRR: "0.7330", Accuracy: "0.8000"},
+		}},
 	}
 	inRun := suite.DeepCopy()
 	inRun.Namespace = "run"
@@ -306,6 +313,21 @@ func (w *world) call(t *testing.T, method, target, token, body string, headers .
 	return recorder
 }
 
+// Parts of a run's document, with every field.
+const (
+	storedTarget   = `{"kind":"Deployment","name":"docs-bot","templateHash":"7d9f6c","images":["bot:1"],"imageIDs":["bot@sha256:i"]}`
+	storedMetric   = `{"name":"hit_rate@5","tag":"","value":0.6666666666666666,"count":3,"low":0.2,"high":0.9,"baseline":1,"delta":-0.33,"deltaLow":-0.5,"deltaHigh":0.1,"pValue":0.5,"smallestDrop":0.9,"referenceDelta":0.1}`
+	storedSettings = `{"topK":5,"unit":"Chunk","primaryK":5,"evaluationDigest":"sha256:e1","bleuTokenizer":"Char",` +
+		`"judge":{"provider":"OpenAI","model":"m","url":"http://judge/v1","parameters":"{}","promptDigest":"p","parserVersion":1}}`
+	storedComparison = `{"base":{"name":"docs-bot-1","uid":"u1","revision":"r1","goldenSetDigest":"sha256:g1","evaluationDigest":"sha256:e1","topK":5,"unit":"Chunk","tokenizer":"Char"},` +
+		`"head":{"name":"docs-bot-2","uid":"u2","revision":"r2","goldenSetDigest":"sha256:g2","evaluationDigest":"sha256:e1","topK":5,"unit":"Chunk","tokenizer":"Char","judge":"f"},` +
+		`"comparable":true,"reason":"JudgeChanged","message":"it is not known who judged","common":2,"total":3,"added":1,"edited":0,"removed":0,"goldenSetChanged":true,"revisionChanged":true,` +
+		`"differences":[{"setting":"judge","base":"","head":"f","metrics":["accuracy"]}],` +
+		`"metrics":[{"name":"error_rate","tag":"","value":0.5,"baseline":0,"count":2,"delta":0.5,"deltaLow":0,"deltaHigh":1,"pValue":0.5,"corrected":true,"smallestDrop":1,"lowerIsBetter":true}],` +
+		`"worse":[{"id":"q02","rank":4,"baselineRank":1,"outcome":"RetrieverTimeout","baselineOutcome":"Scored","metrics":[{"name":"error_rate","value":1,"baseline":0}]}],` +
+		`"better":[],"worseCount":1,"betterCount":0,"sameCount":1}`
+)
+
 func storedRuns() []history.Run {
 	done := monday.Add(2*time.Hour + 72*time.Second)
 	old := monday.Add(time.Minute)
@@ -318,16 +340,18 @@ func storedRuns() []history.Run {
 			UID: doneID, Namespace: "rag", Suite: "docs-bot", SuiteUID: "suite-uid", Name: "docs-bot-2", Trigger: "GoldenSet", Full: true,
 			Revision: "r2", GoldenSetDigest: "sha256:g2", EvaluationDigest: "sha256:e1", CorpusVersion: "v7",
 			StartTime: monday.Add(2 * time.Hour), CompletionTime: &done, Verdict: "Failed", Reason: "ObjectivesMissed", Message: "hit_rate@5 is 0.67, below min 0.90",
-			Total: 3, HitRate: ptr.To(2.0 / 3), MRR: ptr.To(0.5),
-			Document: []byte(`{"run": {"uid": "x"}, "verdict": "Failed",
-				"metrics": [{"name": "hit_rate@5", "tag": "", "value": 0.6666666666666666, "count": 3, "low": 0.2, "high": 0.9}],
-				"objectives": [{"metric": "hit_rate@5", "tag": "", "bound": "min 0.90", "value": 0.6666666666666666, "outcome": "Missed", "message": "m"}],
-				"coverage": {"retrieval": 1}, "outcomes": {"Scored": 3}, "settings": {"topK": 5, "unit": "Chunk", "primaryK": 5, "evaluationDigest": "sha256:e1"}, "cases": []}`),
+			Total: 3, HitRate: ptr.To(2.0 / 3), MRR: ptr.To(0.5), Accuracy: ptr.To(0.8), HallucinationRate: ptr.To(0.0),
+			Document: []byte(`{"run": {"uid": "x", "targets": [` + storedTarget + `], "configMaps": {"prompts": "sha256:p"}}, "verdict": "Failed",
+				"metrics": [` + storedMetric + `],
+				"objectives": [{"metric": "hit_rate@5", "tag": "", "bound": "maxDrop 0.05", "value": 0.6666666666666666, "outcome": "Unproven", "message": "m"}],
+				"coverage": {"retrieval": 1, "answer": 0.5, "judge": 0.25}, "evidence": {"hitRight": 1, "hitWrong": 0, "missRight": 0, "missWrong": 1}, "outcomes": {"Scored": 3},
+				"usage": {"calls": 3, "promptTokens": 1200, "completionTokens": 90, "cacheHits": 1}, "settings": ` + storedSettings + `, "comparison": ` + storedComparison + `, "cases": []}`),
 		},
 		{
 			UID: oldID, Namespace: "rag", Suite: "docs-bot", SuiteUID: "suite-uid", Name: "docs-bot-1", Trigger: "Spec", Full: true,
 			Revision: "r1", GoldenSetDigest: "sha256:g1", EvaluationDigest: "sha256:e1", CorpusVersion: "v7",
 			StartTime: monday, CompletionTime: &old, Verdict: "Passed", Reason: "ObjectivesMet", HitRate: ptr.To(1.0), MRR: ptr.To(1.0), Total: 3,
+			Document: []byte(`{"settings": {"topK": 5, "unit": "Chunk", "primaryK": 5, "evaluationDigest": "sha256:e1"}}`),
 		},
 	}
 }
@@ -341,9 +365,16 @@ func storedCases() []history.Case {
 				{Rank: 1, ID: "doc_009", Score: ptr.To(1.25), Text: "the text of doc_009"},
 				{Rank: 2, ID: "doc_001", Score: ptr.To(1.0), Relevant: true, Text: "the text of doc_001"},
 			},
+			History: []golden.Turn{{Role: "user", Content: "안녕"}}, ReferenceAnswer: "거기",
+			Answer: &history.Answer{Text: "여기", Contexts: []string{"the text of doc_009"}}, AnswerSeconds: ptr.To(0.25),
+			Verdict:   &judge.Verdict{Correct: ptr.To(false), Grounded: true, Reason: "다른 곳"},
+			Relevance: &judge.Relevance{Scores: []int{2}, Average: 2, Reasoning: "off"},
 		},
 		{ID: "q02", Position: 1, Digest: "sha256:c2", Question: "where?", Tags: []string{"howto", "ko"}, Outcome: "RetrieverTimeout", Message: "POST http://bot/: timeout", Called: true, LatencySeconds: 10, Relevant: []history.Relevant{{ID: "doc_002", Grade: 2}}},
-		{ID: "q03", Position: 2, Digest: "sha256:c3", Question: "why?", Outcome: "Scored", Retrieved: []history.Retrieved{{Rank: 1, ID: "7"}}},
+		{
+			ID: "q03", Position: 2, Digest: "sha256:c3", Question: "why?", Outcome: "Scored", Retrieved: []history.Retrieved{{Rank: 1, ID: "7"}}, Unanswerable: true,
+			Answer: &history.Answer{}, AnswerSeconds: ptr.To(0.5), Verdict: &judge.Verdict{Correct: ptr.To(true), Grounded: true, Abstained: true, Reason: "it declines"},
+		},
 	}
 }
 
@@ -376,9 +407,14 @@ func ended(run *v1alpha1.EvalRun) {
 	run.Status = v1alpha1.EvalRunStatus{
 		Verdict: v1alpha1.VerdictPassed, Reason: "ObjectivesMet", Message: "all met", StartTime: &start, CompletionTime: &end,
 		GoldenSetDigest: "sha256:g2", SuiteEvaluationDigest: "sha256:e1", CorpusVersion: "v7", Revision: "r9",
-		Progress:   &v1alpha1.Progress{Total: ptr.To(int32(3))},
-		Coverage:   &v1alpha1.Coverage{Retrieval: "1.00"},
-		Metrics:    []v1alpha1.RunMetric{{Name: "mrr", Tag: ptr.To(""), Value: "0.7330", Count: ptr.To(int32(3)), Low: "0.5000"}},
+		Progress: &v1alpha1.Progress{Total: ptr.To(int32(3))},
+		Coverage: &v1alpha1.Coverage{Retrieval: "1.00", Answer: "0.50", Judge: "0.25"},
+		Metrics: []v1alpha1.RunMetric{{
+			Name: "mrr", Tag: ptr.To(""), Value: "0.7330", Count: ptr.To(int32(3)), Low: "0.5000", Baseline: "0.7410", Delta: "-0.0080",
+			DeltaLow: "-0.1000", DeltaHigh: "0.1000", PValue: "0.4100", SmallestDrop: "0.3000", ReferenceDelta: "0.0100",
+		}, {Name: "accuracy", Tag: ptr.To("ko"), Value: "1.0000", Count: ptr.To(int32(1))}},
+		Evidence:   &v1alpha1.Evidence{HitRight: ptr.To(int32(2)), MissWrong: ptr.To(int32(1))},
+		Usage:      &v1alpha1.Usage{RetrieverCalls: ptr.To(int64(3)), JudgeCalls: ptr.To(int64(2)), PromptTokens: ptr.To(int64(7))},
 		Objectives: []v1alpha1.ObjectiveResult{{Metric: "mrr", Bound: "min 0.50", Value: "0.7330", Outcome: v1alpha1.ObjectiveMet}},
 		Outcomes:   []v1alpha1.OutcomeCount{{Type: "Scored", Count: ptr.To(int32(3))}},
 	}

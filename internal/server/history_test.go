@@ -19,7 +19,7 @@ func TestHistory(t *testing.T) {
 	want := `{"namespace":"rag","suite":"docs-bot","runs":[` +
 		`{"id":"` + openID + `","name":"docs-bot-3","startTime":"2026-03-02T08:00:00Z","trigger":"API","endpoint":"","revision":"","full":true,"change":[],"reason":""},` +
 		`{"id":"` + doneID + `","name":"docs-bot-2","startTime":"2026-03-02T06:00:00Z","completionTime":"2026-03-02T06:01:12Z","trigger":"GoldenSet","endpoint":"","revision":"r2","full":true,` +
-		`"change":["goldenSet","revision"],"hitRate":0.6666666666666666,"mrr":0.5,"verdict":"Failed","reason":"ObjectivesMissed"},` +
+		`"change":["goldenSet","revision"],"hitRate":0.6666666666666666,"mrr":0.5,"accuracy":0.8,"hallucinationRate":0,"verdict":"Failed","reason":"ObjectivesMissed"},` +
 		`{"id":"` + oldID + `","name":"docs-bot-1","startTime":"2026-03-02T04:00:00Z","completionTime":"2026-03-02T04:01:00Z","trigger":"Spec","endpoint":"","revision":"r1","full":true,` +
 		`"change":[],"hitRate":1,"mrr":1,"verdict":"Passed","reason":"ObjectivesMet"}]}` + "\n"
 	if diff := cmp.Diff(want, got.Body.String()); got.Code != 200 || diff != "" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
+
 	"github.com/assay-dev/assay/internal/history"
 )
 
@@ -23,12 +25,17 @@ func TestMethodsThatAPathLacks(t *testing.T) {
 		{"POST", runPath + doneID, "GET, HEAD"},
 		{"DELETE", runPath + doneID, "GET, HEAD"},
 		{"OPTIONS", runPath + doneID, "GET, HEAD"},
+		{"POST", comparePath(oldID, doneID), "GET, HEAD"},
+		{"POST", gatePath, "GET, HEAD"},
+		{"GET", flaggerPath + "/gate", "POST"},
+		{"PUT", flaggerPath + "/rollback", "POST"},
 		{"POST", "/openapi.json", "GET, HEAD"},
 		{"POST", "/healthz", "GET, HEAD"},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			got := newWorld(t).call(t, test.method, test.path, "all", "")
-			refused(t, got, 405, test.path, test.allow)
+			path, _, _ := strings.Cut(test.path, "?")
+			refused(t, got, 405, path, test.allow)
 			if allow := got.Header().Get("Allow"); allow != test.allow {
 				t.Errorf("Allow is %q, want %q", allow, test.allow)
 			}
@@ -40,6 +47,7 @@ func TestPathsThatThereAreNot(t *testing.T) {
 	for _, path := range []string{
 		"/", "/api", "/api/v1/eval/rag", "/api/v1/eval/rag/rag", "/api/v1/eval/rag/rag/docs-bot/", "/api/v1/eval/rag/rag/docs-bot/runs",
 		"/api/v1/eval/rag//history", "/api/v1/eval/rag/rag/../rag/docs-bot/history", "//healthz", "/api/v1/eval/rag/run/" + doneID + "/", "/metrics", "/debug/pprof/",
+		"/v1", "/v1/gate", "/v1/gate/rag", "/v1/gate/rag/docs-bot/", "/v1/flagger/rag/docs-bot", "/v1/flagger/rag/docs-bot/promote", "/v1/flagger//gate", compareBase + "/",
 	} {
 		t.Run(path, func(t *testing.T) {
 			refused(t, newWorld(t).call(t, "GET", path, "all", ""), 404, path, "/openapi.json")
@@ -70,7 +78,9 @@ func TestHealthAndDocumentNeedNoToken(t *testing.T) {
 
 func TestAPanicShowsNoStack(t *testing.T) {
 	w := newWorld(t)
-	w.handler = New(Options{History: panicking{}, Runs: w.cluster, Access: w.rights})
+	o := w.options(logr.Discard())
+	o.History = panicking{}
+	w.handler = New(o)
 	got := w.call(t, "GET", historyPath, "all", "")
 	refused(t, got, 500, historyPath, "log")
 	for _, secret := range []string{"goroutine", ".go:", "of the panic"} {

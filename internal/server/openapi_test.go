@@ -15,6 +15,8 @@ import (
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/assay-dev/assay/internal/gate"
 )
 
 // theValidator checks against the document that the server serves.
@@ -67,6 +69,10 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 		start = "post /api/v1/eval/rag/{namespace}/{suite} "
 		list  = "get /api/v1/eval/rag/{namespace}/{suite}/history "
 		run   = "get /api/v1/eval/rag/run/{run_id} "
+		diff  = "get /api/v1/eval/rag/compare "
+		asked = "get /v1/gate/{namespace}/{suite} "
+		ready = "post /v1/flagger/{namespace}/{suite}/gate "
+		back  = "post /v1/flagger/{namespace}/{suite}/rollback "
 	)
 	big := strings.Repeat(" ", maxBody+1)
 	absent := "/api/v1/eval/rag/rag/absent"
@@ -81,8 +87,15 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 	}
 	broken := func(method, path string) func(*testing.T, *world) int {
 		return func(t *testing.T, w *world) int {
-			w.handler = New(Options{Access: w.rights}) // there is nothing behind it
+			w.handler = New(Options{Access: w.rights, History: panicking{}}) // there is nothing behind it
 			return w.call(t, method, path, "all", "").Code
+		}
+	}
+	promote, rollback := flaggerPath+"/gate", flaggerPath+"/rollback"
+	says := func(verdict gate.Verdict, path string) func(*testing.T, *world) int {
+		return func(t *testing.T, w *world) int {
+			w.gates.answer.Verdict = verdict
+			return w.call(t, "POST", path, "read", "").Code
 		}
 	}
 	calls := map[string]func(*testing.T, *world) int{
@@ -92,7 +105,7 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 				defer w.mu().Unlock()
 				ended(w.cluster.runs[newID])
 			}
-			return w.call(t, "POST", suitePath+"?wait=30s", "all", `{"endpoint": "canary", "tags": ["ko"], "topK": 3}`).Code
+			return w.call(t, "POST", suitePath+"?wait=30s", "all", `{"endpoint": "canary", "tags": ["ko"], "topK": 3, "stages": ["Retrieval"]}`).Code
 		},
 		start + "202": post(suitePath, "all", ""),
 		start + "400": post(suitePath, "all", `{"topK": 0}`),
@@ -127,6 +140,42 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 		run + "413": tooMuch(runPath + doneID),
 		run + "500": broken("GET", runPath+doneID),
 		run + "503": get(runPath+doneID, "broken"),
+
+		diff + "200": get(comparePath(oldID, doneID)+"&cases=5", "read"),
+		diff + "400": get(comparePath(oldID, "x"), "read"),
+		diff + "401": get(comparePath(oldID, doneID), ""),
+		diff + "403": get(comparePath(oldID, doneID), "none"),
+		diff + "404": get(comparePath(oldID, noID), "read"),
+		diff + "409": get(comparePath(doneID, openID), "read"),
+		diff + "413": tooMuch(comparePath(oldID, doneID)),
+		diff + "500": broken("GET", comparePath(oldID, doneID)),
+		diff + "503": get(comparePath(oldID, doneID), "broken"),
+
+		asked + "200": get(gatePath+"?endpoint=canary&revision=abc", "read"),
+		asked + "400": get(gatePath+"?endpoin=canary", "read"),
+		asked + "401": get(gatePath, ""),
+		asked + "403": get(gatePath, "none"),
+		asked + "413": tooMuch(gatePath),
+		asked + "500": broken("GET", gatePath),
+		asked + "503": get(gatePath, "broken"),
+
+		ready + "200": says(gate.Pass, promote),
+		ready + "400": post(promote+"?revision=abc", "read", ""),
+		ready + "401": post(promote, "", ""),
+		ready + "403": post(promote, "none", ""),
+		ready + "409": says(gate.Pending, promote),
+		ready + "413": post(promote, "read", big),
+		ready + "500": broken("POST", promote),
+		ready + "503": post(promote, "broken", ""),
+
+		back + "200": says(gate.Fail, rollback),
+		back + "400": post(rollback+"?revision=abc", "read", ""),
+		back + "401": post(rollback, "", ""),
+		back + "403": post(rollback, "none", ""),
+		back + "409": says(gate.Pass, rollback),
+		back + "413": post(rollback, "read", big),
+		back + "500": broken("POST", rollback),
+		back + "503": post(rollback, "broken", ""),
 
 		"get /openapi.json 200": get("/openapi.json", ""),
 		"get /openapi.json 413": tooMuch("/openapi.json"),
@@ -228,12 +277,19 @@ func described(r *http.Request, status int) bool {
 		return true
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if slices.Contains(parts, "") || len(parts) < 6 || len(parts) > 7 || strings.Join(parts[:4], "/") != "api/v1/eval/rag" {
+	switch under, n := strings.Join(parts[:min(4, len(parts))], "/"), len(parts); {
+	case slices.Contains(parts, ""):
 		return false
-	}
-	// A suite in a namespace called run has the path of a run.
-	if len(parts) == 6 && parts[4] == "run" {
+	case parts[0] == "v1":
+		return n == 4 && parts[1] == "gate" || n == 5 && parts[1] == "flagger" && (parts[4] == "gate" || parts[4] == "rollback")
+	case under != "api/v1/eval/rag":
+		return false
+	case n == 5:
+		return parts[4] == "compare"
+	case n == 6 && parts[4] == "run":
+		// A suite in a namespace called run has the path of a run.
 		return r.Method == http.MethodGet
+	default:
+		return n == 6 || n == 7 && parts[6] == "history"
 	}
-	return len(parts) == 6 || parts[6] == "history"
 }

@@ -1,29 +1,31 @@
 package server
 
 import (
-	"math"
 	"net/url"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/history"
+	"github.com/assay-dev/assay/internal/report"
 )
 
 func TestARunThatIsDone(t *testing.T) {
 	got := newWorld(t).call(t, "GET", runPath+doneID, "read", "")
-	want := `{"run":{"uid":"` + doneID + `","name":"docs-bot-2","suite":"docs-bot","endpoint":"","namespace":"rag","trigger":"GoldenSet","revision":"r2","goldenSetDigest":"sha256:g2","corpusVersion":"v7",` +
+	want := `{"run":{"uid":"` + doneID + `","name":"docs-bot-2","suite":"docs-bot","endpoint":"","namespace":"rag","trigger":"GoldenSet","revision":"r2","goldenSetDigest":"sha256:g2","corpusVersion":"v7","targets":[` + storedTarget + `],"configMaps":{"prompts":"sha256:p"},` +
 		`"startTime":"2026-03-02T06:00:00Z","completionTime":"2026-03-02T06:01:12Z"},"verdict":"Failed","reason":"ObjectivesMissed","message":"hit_rate@5 is 0.67, below min 0.90","total":3,` +
-		`"metrics":[{"name":"hit_rate@5","tag":"","value":0.6666666666666666,"count":3,"low":0.2,"high":0.9}],` +
-		`"objectives":[{"metric":"hit_rate@5","tag":"","bound":"min 0.90","value":0.6666666666666666,"outcome":"Missed","message":"m"}],` +
-		`"coverage":{"retrieval":1},"outcomes":{"Scored":3},"settings":{"topK":5,"unit":"Chunk","primaryK":5,"evaluationDigest":"sha256:e1"},"cases":[` +
-		`{"id":"q01","digest":"sha256:c1","question":"어디에 있나요? <b>","tags":["howto"],"outcome":"Scored","message":"","relevant":[{"id":"doc_001","grade":1}],"rank":2,"metrics":{"mrr":0.5},"retrieved":[` +
-		`{"rank":1,"id":"doc_009","score":1.25,"relevant":false,"text":"the text of doc_009"},{"rank":2,"id":"doc_001","score":1,"relevant":true,"text":"the text of doc_001"}],"latencySeconds":0.004},` +
+		`"metrics":[` + storedMetric + `],` +
+		`"objectives":[{"metric":"hit_rate@5","tag":"","bound":"maxDrop 0.05","value":0.6666666666666666,"outcome":"Unproven","message":"m"}],` +
+		`"coverage":{"retrieval":1,"answer":0.5,"judge":0.25},"evidence":{"hitRight":1,"hitWrong":0,"missRight":0,"missWrong":1},"outcomes":{"Scored":3},` +
+		`"usage":{"calls":3,"promptTokens":1200,"completionTokens":90,"cacheHits":1},"settings":` + storedSettings + `,"comparison":` + storedComparison + `,"cases":[` +
+		`{"id":"q01","digest":"sha256:c1","question":"어디에 있나요? <b>","history":[{"role":"user","content":"안녕"}],"referenceAnswer":"거기","tags":["howto"],"outcome":"Scored","message":"","relevant":[{"id":"doc_001","grade":1}],"rank":2,"metrics":{"mrr":0.5},"retrieved":[` +
+		`{"rank":1,"id":"doc_009","score":1.25,"relevant":false,"text":"the text of doc_009"},{"rank":2,"id":"doc_001","score":1,"relevant":true,"text":"the text of doc_001"}],"latencySeconds":0.004,` +
+		`"answer":"여기","contexts":["the text of doc_009"],"answerLatencySeconds":0.25,"verdict":{"correct":false,"grounded":true,"abstained":false,"reason":"다른 곳"},"relevance":{"scores":[2],"average":2,"reasoning":"off"}},` +
 		`{"id":"q02","digest":"sha256:c2","question":"where?","tags":["howto","ko"],"outcome":"RetrieverTimeout","message":"POST http://bot/: timeout","relevant":[{"id":"doc_002","grade":2}],"metrics":{},"retrieved":[],"latencySeconds":10},` +
-		`{"id":"q03","digest":"sha256:c3","question":"why?","tags":[],"outcome":"Scored","message":"","relevant":[],"metrics":{},"retrieved":[{"rank":1,"id":"7","relevant":false}]}]}` + "\n"
+		`{"id":"q03","digest":"sha256:c3","question":"why?","answerable":false,"tags":[],"outcome":"Scored","message":"","relevant":[],"metrics":{},"retrieved":[{"rank":1,"id":"7","relevant":false}],` +
+		`"answerLatencySeconds":0.5,"verdict":{"correct":true,"grounded":true,"abstained":true,"reason":"it declines"}}]}` + "\n"
 	if diff := cmp.Diff(want, got.Body.String()); got.Code != 200 || diff != "" {
 		t.Errorf("%d\n%s", got.Code, diff)
 	}
@@ -72,8 +74,9 @@ func TestARunThatTheStoreDoesNotHave(t *testing.T) {
 }
 
 func TestARunWhoseResultsTheStoreCouldNotTake(t *testing.T) {
-	const summary = `"metrics":[{"name":"mrr","tag":"","value":0.733,"count":3,"low":0.5}],"objectives":[{"metric":"mrr","tag":"","bound":"min 0.50","value":0.733,"outcome":"Met","message":""}],` +
-		`"coverage":{"retrieval":1},"outcomes":{"Scored":3},`
+	const summary = `"metrics":[{"name":"mrr","tag":"","value":0.733,"count":3,"low":0.5,"baseline":0.741,"delta":-0.008,"deltaLow":-0.1,"deltaHigh":0.1,"pValue":0.41,"smallestDrop":0.3,"referenceDelta":0.01},` +
+		`{"name":"accuracy","tag":"ko","value":1,"count":1}],"objectives":[{"metric":"mrr","tag":"","bound":"min 0.50","value":0.733,"outcome":"Met","message":""}],` +
+		`"coverage":{"retrieval":1,"answer":0.5,"judge":0.25},"evidence":{"hitRight":2,"hitWrong":0,"missRight":0,"missWrong":1},"outcomes":{"Scored":3},"usage":{"calls":2,"promptTokens":7,"completionTokens":0,"cacheHits":0},`
 	for id, cases := range map[string]int{queuedID: 0, openID: 1} {
 		w := newWorld(t)
 		ended(w.cluster.runs[id])
@@ -188,13 +191,12 @@ func TestARunOfADocumentThatCannotBeRead(t *testing.T) {
 	refused(t, w.call(t, "GET", runPath+doneID, "read", ""), 500, runPath+doneID)
 }
 
-func TestNumbersThatJSONLacks(t *testing.T) {
-	c := caseOf(history.Case{Metrics: map[string]float64{"a": math.NaN(), "b": math.Inf(1), "c": 0.5}, Retrieved: []history.Retrieved{{Score: ptr.To(math.Inf(-1))}}})
-	if diff := cmp.Diff(map[string]float64{"c": 0.5}, c.Metrics); diff != "" || c.Retrieved[0].Score != nil {
-		t.Errorf("%s %v", diff, c.Retrieved[0].Score)
-	}
-	s := summaryOfStatus(&v1alpha1.EvalRunStatus{Metrics: []v1alpha1.RunMetric{{Name: "a", Value: "NaN"}, {Name: "b", Value: "x"}, {Name: "c"}}})
-	if string(s.Metrics) != "[]" {
-		t.Errorf("the metrics are %s", s.Metrics)
+func TestNumbersThatAStatusLacks(t *testing.T) {
+	d := documentOfObject(&v1alpha1.EvalRun{Status: v1alpha1.EvalRunStatus{
+		Metrics:  []v1alpha1.RunMetric{{Name: "a", Value: "NaN"}, {Name: "b", Value: "x"}, {Name: "c"}, {Name: "d", Value: "1", Delta: "Inf"}},
+		Coverage: &v1alpha1.Coverage{Judge: "-Inf"},
+	}})
+	if diff := cmp.Diff([]report.Metric{{Name: "d", Value: 1}}, d.Metrics); diff != "" || d.Coverage.Judge != nil {
+		t.Errorf("%s %v", diff, d.Coverage.Judge)
 	}
 }

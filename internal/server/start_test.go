@@ -22,8 +22,10 @@ func TestStartARun(t *testing.T) {
 	}{
 		{"no body", "", Ask{By: "admin"}},
 		{"an empty object", "{}", Ask{By: "admin"}},
-		{"empty values are none", `{"endpoint": "", "revision": "", "tags": []}`, Ask{By: "admin", Tags: []string{}}},
-		{"everything", ` {"endpoint": "canary", "revision": "abc", "tags": ["ko", "howto"], "topK": 3} `, Ask{Endpoint: "canary", Revision: "abc", Tags: []string{"ko", "howto"}, TopK: 3, By: "admin"}},
+		{"empty values are none", `{"endpoint": "", "revision": "", "tags": [], "stages": []}`, Ask{By: "admin", Tags: []string{}}},
+		{"everything", ` {"endpoint": "canary", "revision": "abc", "tags": ["ko", "howto"], "topK": 3, "stages": ["Retrieval"]} `,
+			Ask{Endpoint: "canary", Revision: "abc", Tags: []string{"ko", "howto"}, TopK: 3, Stages: []v1alpha1.Stage{"Retrieval"}, By: "admin"}},
+		{"stages in another order", `{"stages": ["Answer", "Retrieval"]}`, Ask{Stages: []v1alpha1.Stage{"Retrieval", "Answer"}, By: "admin"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,7 +67,7 @@ var badBodies = map[string]struct {
 	"null":                       {`null`, []string{"null", "object"}},
 	"a list":                     {`[]`, []string{"array", "object"}},
 	"a string":                   {`"canary"`, []string{"string", "object"}},
-	"an unknown field":           {`{"stages": ["Retrieval"]}`, []string{`unknown field "stages"`, "endpoint, revision, tags and topK"}},
+	"an unknown field":           {`{"trigger": "Deploy"}`, []string{`unknown field "trigger"`, "endpoint, revision, tags, topK and stages"}},
 	"a field in another case":    {`{"topk": 3}`, []string{`unknown field "topk"`}},
 	"a duplicate field":          {`{"topK": 3, "topK": 5}`, []string{`duplicate field "topK"`}},
 	"an unknown duplicate field": {`{"a": 3, "a": 5}`, []string{`"a"`}},
@@ -88,6 +90,16 @@ var badBodies = map[string]struct {
 	"topK out of all bounds":     {`{"topK": 1e99}`, []string{"topK", "whole number"}},
 	"topK a fraction":            {`{"topK": 2.5}`, []string{"topK", "whole number"}},
 	"topK a string":              {`{"topK": "5"}`, []string{"topK", "string", "whole number"}},
+	"stages a string":            {`{"stages": "Retrieval"}`, []string{"stages", "a list of strings"}},
+	"stages of numbers":          {`{"stages": [1]}`, []string{"stages", "number"}},
+	"stages of nulls":            {`{"stages": ["Retrieval", null]}`, []string{"stages", "null"}},
+	"stages null":                {`{"stages": null}`, []string{"stages", "null"}},
+	"a stage that there is not":  {`{"stages": ["Retrieval", "retrieval"]}`, []string{"stages[1]", `"retrieval"`, "Retrieval, Answer and Judge"}},
+	"an empty stage":             {`{"stages": [""]}`, []string{"stages[0]"}},
+	"a stage twice":              {`{"stages": ["Retrieval", "Retrieval"]}`, []string{"stages", "twice"}},
+	"a stage without the first":  {`{"stages": ["Answer"]}`, []string{"stages", "Retrieval is missing", "[Retrieval, Answer]"}},
+	"a stage without the second": {`{"stages": ["Judge", "Retrieval"]}`, []string{"stages", "Answer is missing"}},
+	"many stages":                {`{"stages": ["` + strings.Repeat(`Retrieval", "`, 5000) + `"]}`, []string{"stages", "twice"}},
 	"topK null":                  {`{"topK": null}`, []string{"topK", "null"}},
 }
 
@@ -132,6 +144,8 @@ func TestWhatASuiteCannotRun(t *testing.T) {
 	}{
 		{"an endpoint that it lacks", func(*v1alpha1.EvalSuite) {}, `{"endpoint": "prod"}`, 422, []string{`"prod"`, "canary and preview"}},
 		{"an endpoint, and it has none", func(s *v1alpha1.EvalSuite) { s.Spec.Endpoints = nil }, `{"endpoint": "prod"}`, 422, []string{"it has none"}},
+		{"an answer stage that it lacks", func(s *v1alpha1.EvalSuite) { s.Spec.Answer = nil }, `{"stages": ["Retrieval", "Answer"]}`, 422, []string{"spec.answer", "[Retrieval]"}},
+		{"a judge that it lacks", func(*v1alpha1.EvalSuite) {}, `{"stages": ["Retrieval", "Answer", "Judge"]}`, 422, []string{"spec.judge", "[Retrieval, Answer]"}},
 		{"it is stalled", stalled(2), "", 409, []string{"stalled", "the ConfigMap golden is missing"}},
 		{"it was stalled before its last change", stalled(1), "", 202, nil},
 		{"it is being deleted", func(s *v1alpha1.EvalSuite) { s.DeletionTimestamp = &metav1.Time{Time: monday} }, "", 409, []string{"deleted"}},

@@ -76,7 +76,7 @@ func checkUnread(s *v1alpha1.EvalSuite) []*Error {
 	if len(unread) == 0 {
 		return nil
 	}
-	return []*Error{errorf(ReasonInvalidMapping, "nobody reads %s, for the answer service retrieves by itself: move it to spec.answer, or give retriever.url", strings.Join(unread, ", "))}
+	return []*Error{errorf(ReasonInvalidMapping, "nobody reads %s, for the answer service retrieves by itself: move what the service needs to spec.answer, or give retriever.url", strings.Join(unread, ", "))}
 }
 
 // checkJudge finds what no model can be asked with, and an agreement that no

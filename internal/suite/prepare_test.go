@@ -15,9 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/golden"
+	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
 )
@@ -65,6 +67,20 @@ func TestPrepare(t *testing.T) {
 	}
 	if diff := cmp.Diff(rest, *p, cmpopts.IgnoreFields(Prepared{}, "Plan", "Parties", "Golden"), cmpopts.IgnoreUnexported(Prepared{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestServes(t *testing.T) {
+	p := mustPrepare(t, `{}`, RunOptions{}, Deps{})
+	targets := []report.Target{{Kind: "Deployment", Name: "bot", TemplateHash: "6d4cf56db6"}}
+	p.Serves("r2", targets, map[string]string{"prompts": "sha256:1"})
+	got := p.Meta(suiteOf(t), "uid", "docs-bot-1", v1alpha1.TriggerDeploy).Run
+	want := report.Run{
+		UID: "uid", Name: "docs-bot-1", Suite: "docs-bot", Namespace: "rag", Trigger: "Deploy", Revision: "r2", GoldenSetDigest: p.GoldenSetDigest,
+		Targets: targets, ConfigMaps: map[string]string{"prompts": "sha256:1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || p.Plan.Head.Revision != "r2" {
+		t.Errorf("compared as revision %s: %s", p.Plan.Head.Revision, diff)
 	}
 }
 

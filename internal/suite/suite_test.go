@@ -61,6 +61,7 @@ func TestOptionsOf(t *testing.T) {
 		want RunOptions
 		full bool
 	}{
+		"stages":        {v1alpha1.EvalRunSpec{Stages: []v1alpha1.Stage{v1alpha1.StageRetrieval}}, RunOptions{Stages: []v1alpha1.Stage{v1alpha1.StageRetrieval}}, false},
 		"plain":         {v1alpha1.EvalRunSpec{}, RunOptions{}, true},
 		"empty tags":    {v1alpha1.EvalRunSpec{Tags: []string{}}, RunOptions{Tags: []string{}}, true},
 		"topK 0":        {v1alpha1.EvalRunSpec{TopK: ptr.To[int32](0)}, RunOptions{}, true},
@@ -76,6 +77,9 @@ func TestOptionsOf(t *testing.T) {
 			}
 			if got.Full() != test.full {
 				t.Errorf("full is %t", got.Full())
+			}
+			if whole := test.full || got.Endpoint != ""; got.Whole() != whole {
+				t.Errorf("whole is %t", got.Whole())
 			}
 		})
 	}

@@ -14,19 +14,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestArgoRolloutsObeysTheGate runs the real Argo Rollouts on the sample. All
-// rollouts go on at once, for Argo asks every ten seconds.
-func TestArgoRolloutsObeysTheGate(t *testing.T) {
-	t.Parallel()
+// testArgoRollouts runs the real Argo Rollouts on the sample. All rollouts go on at
+// once, for Argo asks every ten seconds.
+func testArgoRollouts(t *testing.T, operator *assay) {
 	installCRDs(t, "argo-rollouts", "github.com/argoproj/argo-rollouts", filepath.Join("manifests", "crds"))
 	startController(t, "ARGO_ROLLOUTS_BIN",
 		"--kubeconfig", adminFile, "--leader-elect=false", "--loglevel", "warn",
 		"--metricsPort", freePort(t), "--healthzPort", freePort(t))
 
 	const sample = "argo-rollouts.yaml"
-	failing, passing, late := newArgoRelease(t, sample), newArgoRelease(t, sample), newArgoRelease(t, sample)
-	undecided := newArgoRelease(t, sample, "count: 180", "count: 2", "inconclusiveLimit: 180", "inconclusiveLimit: 2")
-	unasked := newArgoRelease(t, sample, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
+	failing, passing, late := newArgoRelease(t, operator, sample), newArgoRelease(t, operator, sample), newArgoRelease(t, operator, sample)
+	undecided := newArgoRelease(t, operator, sample, "count: 180", "count: 2", "inconclusiveLimit: 180", "inconclusiveLimit: 2")
+	unasked := newArgoRelease(t, operator, sample, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
 	all := []*argoRelease{failing, passing, late, undecided, unasked}
 	for _, r := range all {
 		r.deploy(t, "1.0.0")
@@ -81,9 +80,9 @@ func TestArgoRolloutsObeysTheGate(t *testing.T) {
 // argoRelease is a release whose workload is a Rollout.
 type argoRelease struct{ *release }
 
-func newArgoRelease(t *testing.T, sample string, edits ...string) *argoRelease {
+func newArgoRelease(t *testing.T, operator *assay, sample string, edits ...string) *argoRelease {
 	t.Helper()
-	return &argoRelease{newRelease(t, sample, edits...)}
+	return &argoRelease{newRelease(t, operator, sample, edits...)}
 }
 
 func (r *argoRelease) rollout(ctx context.Context) (*unstructured.Unstructured, error) {

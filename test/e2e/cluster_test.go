@@ -170,17 +170,17 @@ func startAssay(t *testing.T) *assay {
 }
 
 // startAssayOn starts the operator on this history.
-func startAssayOn(t *testing.T, history string) *assay {
+func startAssayOn(t *testing.T, history string, more ...string) *assay {
 	t.Helper()
 	a := &assay{metrics: freeAddress(t), api: freeAddress(t), log: &syncBuffer{}, done: make(chan struct{})}
 	probes := freeAddress(t)
-	a.cmd = exec.Command(os.Getenv(assayBin), "operator",
+	a.cmd = exec.Command(os.Getenv(assayBin), append([]string{"operator",
 		"--metrics-bind-address", a.metrics,
 		"--health-probe-bind-address", probes,
 		"--leader-elect-namespace", "assay-system",
 		"--api-bind-address", a.api,
 		"--history", history,
-	)
+	}, more...)...)
 	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+operatorKubeconfig(t))
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
 	if err := a.cmd.Start(); err != nil {

@@ -19,16 +19,14 @@ import (
 // every ten seconds.
 const flaggerTimeout = 4 * time.Minute
 
-// TestFlaggerObeysTheGate runs the real Flagger on the sample. All canaries go on
-// at once. No metrics are analysed, so that it needs no metrics server.
-func TestFlaggerObeysTheGate(t *testing.T) {
-	t.Parallel()
+// testFlagger runs the real Flagger on the sample. All canaries go on at once. No metrics are analysed, so that it needs no metrics server.
+func testFlagger(t *testing.T, operator *assay) {
 	installCRDs(t, "flagger", "github.com/fluxcd/flagger", filepath.Join("artifacts", "flagger", "crd.yaml"))
 	startController(t, "FLAGGER_BIN",
 		"-kubeconfig", adminFile, "-mesh-provider", "kubernetes", "-control-loop-interval", "1s",
 		"-log-level", "info", "-port", freePort(t), "-metrics-server", "http://"+freeAddress(t))
 
-	failing, passing, late, unasked := newFlaggerRelease(t), newFlaggerRelease(t), newFlaggerRelease(t), newFlaggerRelease(t)
+	failing, passing, late, unasked := newFlaggerRelease(t, operator), newFlaggerRelease(t, operator), newFlaggerRelease(t, operator), newFlaggerRelease(t, operator)
 	all := []*flaggerRelease{failing, passing, late, unasked}
 	for _, r := range all {
 		r.deploy(t, "1.0.0")
@@ -85,9 +83,9 @@ func TestFlaggerObeysTheGate(t *testing.T) {
 // flaggerRelease is a release whose workload is a Deployment with a Canary.
 type flaggerRelease struct{ *release }
 
-func newFlaggerRelease(t *testing.T) *flaggerRelease {
+func newFlaggerRelease(t *testing.T, operator *assay) *flaggerRelease {
 	t.Helper()
-	return &flaggerRelease{newRelease(t, "flagger.yaml")}
+	return &flaggerRelease{newRelease(t, operator, "flagger.yaml")}
 }
 
 func (r *flaggerRelease) status(ctx context.Context) (map[string]any, error) {

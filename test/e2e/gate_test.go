@@ -4,28 +4,36 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// gatedSuite is the suite of the samples in config/samples/gates.
-const gatedSuite = "docs-bot"
+// TestRolloutControllersObeyTheGate runs the real Argo Rollouts and the real Flagger
+// on the samples, against the operator.
+func TestRolloutControllersObeyTheGate(t *testing.T) {
+	operator := startAssayOn(t, "sqlite://"+filepath.Join(t.TempDir(), "history.db"), "--api-anonymous-flagger")
+	t.Run("Argo Rollouts", func(t *testing.T) {
+		t.Parallel()
+		testArgoRollouts(t, operator)
+	})
+	t.Run("Flagger", func(t *testing.T) {
+		t.Parallel()
+		testFlagger(t, operator)
+	})
+}
 
 // sampleAPI is where those samples have Assay's API.
 const sampleAPI = "https://assay-controller-manager-api.assay-system.svc:8444"
@@ -43,178 +51,104 @@ type gate interface {
 	shutDown()
 }
 
-// newGate serves the gate of a suite in a namespace.
-func newGate(t *testing.T, namespace string) gate {
+// newGate is the real one: the operator's API for the suite in a namespace, behind a
+// proxy that counts, and in front of a retriever that is as good as the test says.
+func newGate(t *testing.T, operator *assay) *realGate {
 	t.Helper()
-	g := &gateStub{namespace: namespace, verdict: "Pending", started: map[string]bool{}, verdicts: map[string]string{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/v1/eval/rag/{namespace}/{suite}", g.authorized("create", "evalruns", g.start))
-	mux.HandleFunc("GET /v1/gate/{namespace}/{suite}", g.authorized("get", "evalsuites", g.answer))
-	mux.HandleFunc("POST /v1/flagger/{namespace}/{suite}/gate", g.flagger("Pass"))
-	mux.HandleFunc("POST /v1/flagger/{namespace}/{suite}/rollback", g.flagger("Fail"))
-	g.server = httptest.NewTLSServer(mux)
+	g := &realGate{retriever: newGatedRetriever(t)}
+	to := &url.URL{Scheme: "https", Host: operator.api}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+	g.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/gate/") || strings.HasPrefix(r.URL.Path, "/v1/flagger/") && strings.HasSuffix(r.URL.Path, "/gate") {
+			g.count.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(g.server.Close)
 	return g
 }
 
-// gateStub answers as Assay does, for one suite.
-type gateStub struct {
+type realGate struct {
 	server    *httptest.Server
-	namespace string
-
-	mu       sync.Mutex
-	verdict  string
-	started  map[string]bool   // revisions that a run of the endpoint was started for
-	verdicts map[string]string // by revision
-	newest   string
-	count    int
+	retriever *gatedRetriever
+	count     atomic.Int64
 }
 
-func (g *gateStub) address() string { return g.server.URL }
+func (g *realGate) address() string { return g.server.URL }
 
-func (g *gateStub) decide(verdict string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.verdict = verdict
+func (g *realGate) asked() int { return int(g.count.Load()) }
+
+func (g *realGate) shutDown() { g.server.Close() }
+
+// decide has the retriever find everything, miss one question of two, or keep
+// everybody waiting.
+func (g *realGate) decide(verdict string) { g.retriever.behave(verdict) }
+
+// gatedRetriever answers the golden set of the samples. What its path ends in is
+// whom it stands for: /stable is always good, /canary as the test says.
+type gatedRetriever struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	verdict string
+	changed chan struct{} // closed when the verdict is another
 }
 
-func (g *gateStub) asked() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.count
+func newGatedRetriever(t *testing.T) *gatedRetriever {
+	t.Helper()
+	s := &gatedRetriever{verdict: "Pending", changed: make(chan struct{})}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(func() {
+		s.behave("Pass") // nobody waits any more
+		s.Close()
+	})
+	return s
 }
 
-func (g *gateStub) shutDown() { g.server.Close() }
-
-// of is the verdict on a revision.
-func (g *gateStub) of(revision string) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, known := g.verdicts[revision]; !known {
-		g.newest = revision
-	}
-	if revision == g.newest {
-		g.verdicts[revision] = g.verdict
-	}
-	return g.verdicts[revision]
+func (s *gatedRetriever) behave(verdict string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verdict = verdict
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (g *gateStub) countAsked() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.count++
+func (s *gatedRetriever) now() (string, chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.verdict, s.changed
 }
 
-// authorized lets through whom the API server knows by the token, and who may.
-func (g *gateStub) authorized(verb, resource string, next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-		if err := cluster.Create(r.Context(), review); err != nil || !review.Status.Authenticated {
-			http.Error(w, fmt.Sprint("who are you? ", err, review.Status.Error), http.StatusUnauthorized)
-			return
-		}
-		access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:   review.Status.User.Username,
-			Groups: review.Status.User.Groups,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: r.PathValue("namespace"), Verb: verb, Group: "assay.dev", Resource: resource,
-			},
-		}}
-		if err := cluster.Create(r.Context(), access); err != nil || !access.Status.Allowed {
-			http.Error(w, fmt.Sprint("you may not ", verb, " ", resource, ": ", err, access.Status.Reason), http.StatusForbidden)
-			return
-		}
-		g.itsSuite(next)(w, r)
-	}
-}
-
-// itsSuite knows no other suite.
-func (g *gateStub) itsSuite(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.PathValue("namespace") != g.namespace || r.PathValue("suite") != gatedSuite {
-			http.NotFound(w, r)
-			return
-		}
-		next(w, r)
-	}
-}
-
-// start starts a run of the canary, and takes no revision that the canary's
-// Service does not lead to.
-func (g *gateStub) start(w http.ResponseWriter, r *http.Request) {
-	var ask struct{ Endpoint, Revision string }
-	if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
+func (s *gatedRetriever) serve(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Query string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	service := &corev1.Service{}
-	if err := cluster.Get(r.Context(), client.ObjectKey{Namespace: g.namespace, Name: "docs-bot-canary"}, service); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	if serves := service.Spec.Selector["rollouts-pod-template-hash"]; ask.Endpoint != "canary" || ask.Revision != serves {
-		http.Error(w, fmt.Sprintf("asked for %+v, and the canary serves %q", ask, serves), http.StatusUnprocessableEntity)
-		return
-	}
-	g.mu.Lock()
-	g.started[ask.Revision] = true
-	g.mu.Unlock()
-	w.WriteHeader(http.StatusAccepted)
-	writeJSON(w, map[string]string{"id": "run-of-" + ask.Revision})
-}
-
-// answer gives the verdict on a revision of the canary that a run was started for.
-func (g *gateStub) answer(w http.ResponseWriter, r *http.Request) {
-	revision, endpoint := r.URL.Query().Get("revision"), r.URL.Query().Get("endpoint")
-	g.mu.Lock()
-	started := g.started[revision] && endpoint == "canary"
-	g.mu.Unlock()
-	verdict, run := "Inconclusive", ""
-	if started {
-		g.countAsked()
-		verdict, run = g.of(revision), "run-of-"+revision
-	}
-	writeJSON(w, map[string]any{
-		"verdict": verdict, "revision": revision, "run": run, "reason": "as the test decided",
-		"evaluatedAt": time.Now().UTC(), "metrics": []any{},
-	})
-}
-
-// flagger answers 200 on one verdict on what is live, and else 409.
-func (g *gateStub) flagger(passes string) http.HandlerFunc {
-	return g.itsSuite(func(w http.ResponseWriter, r *http.Request) {
-		revision, err := liveRevision(r.Context(), g.namespace, "docs-bot")
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		if passes == "Pass" {
-			g.countAsked()
-		}
-		if verdict := g.of(revision); verdict != passes {
-			http.Error(w, verdict, http.StatusConflict)
-		}
-	})
-}
-
-// liveRevision is the template hash of a Deployment's newest ReplicaSet.
-func liveRevision(ctx context.Context, namespace, deployment string) (string, error) {
-	list := &appsv1.ReplicaSetList{}
-	if err := cluster.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return "", err
-	}
-	current := &appsv1.Deployment{}
-	if err := cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: deployment}, current); err != nil {
-		return "", err
-	}
-	const revision = "deployment.kubernetes.io/revision"
-	for _, set := range list.Items {
-		if metav1.IsControlledBy(&set, current) && set.Annotations[revision] == current.Annotations[revision] {
-			return set.Labels[appsv1.DefaultDeploymentUniqueLabelKey], nil
+	verdict := "Pass"
+	if strings.HasSuffix(r.URL.Path, "/canary") {
+		var changed chan struct{}
+		for verdict, changed = s.now(); verdict == "Pending"; verdict, changed = s.now() {
+			select {
+			case <-changed:
+			case <-r.Context().Done():
+				return
+			}
 		}
 	}
-	return "", errors.New("the Deployment has no ReplicaSet of its revision")
+	id := "docs/keys.md"
+	if strings.Contains(body.Query, "ports") {
+		id = "docs/network.md"
+		if verdict == "Fail" {
+			id = "docs/other.md"
+		}
+	}
+	writeJSON(w, map[string]any{"results": []map[string]string{{"id": id}}})
 }
 
 func writeJSON(w http.ResponseWriter, body any) {
@@ -231,15 +165,22 @@ type release struct {
 
 // newRelease reads a sample for a new namespace, where pods get ready. What else
 // is to be edited in it comes in pairs of old and new.
-func newRelease(t *testing.T, sample string, edits ...string) *release {
+func newRelease(t *testing.T, operator *assay, sample string, edits ...string) *release {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "gates", sample))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &release{namespace: newNamespace(t), manifests: string(data)}
-	r.gate = newGate(t, r.namespace)
+	r.gate = newGate(t, operator)
 	startKubelet(t, r.namespace)
+	retriever := r.gate.(*realGate).retriever.URL
+	// A run that is kept waiting is Pending for as long as the test wants.
+	for host, path := range map[string]string{"docs-bot-stable": "/stable", "docs-bot-canary": "/canary"} {
+		r.replace("url: http://"+host+".rag.svc:8080/search", "url: "+retriever+path+"\n    timeoutSeconds: 600")
+		r.replace("retrieverURL: http://"+host+".rag.svc:8080/search", "retrieverURL: "+retriever+path)
+	}
+	r.replace("settleSeconds: 15", "settleSeconds: 1")
 	r.edit(t, sampleAPI, r.gate.address())
 	r.replace("namespace: rag}", "namespace: "+r.namespace+"}") // who the token is of
 	r.replace("/rag/docs-bot/", "/"+r.namespace+"/docs-bot/")
