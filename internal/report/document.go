@@ -167,10 +167,11 @@ type Case struct {
 	Metrics        map[string]float64 `json:"metrics"`
 	Retrieved      []Retrieved        `json:"retrieved"`
 	LatencySeconds *float64           `json:"latencySeconds,omitempty"`
-	// Answer is left out where there is none.
+	// Answer is left out where there is none, it is empty, or its text is not kept.
 	Answer *string `json:"answer,omitempty"`
 	// Contexts that the answer was made of, and was judged by.
-	Contexts             []string         `json:"contexts,omitempty"`
+	Contexts []string `json:"contexts,omitempty"`
+	// AnswerLatencySeconds is there also where the answer failed.
 	AnswerLatencySeconds *float64         `json:"answerLatencySeconds,omitempty"`
 	Verdict              *judge.Verdict   `json:"verdict,omitempty"`
 	Relevance            *judge.Relevance `json:"relevance,omitempty"`
@@ -300,9 +301,13 @@ func buildCase(metrics []score.Metric, r eval.CaseResult) Case {
 		seconds := r.Latency.Seconds()
 		c.LatencySeconds = &seconds
 	}
-	if a := r.Answer; a != nil {
-		seconds := a.Latency.Seconds()
-		c.Answer, c.Contexts, c.AnswerLatencySeconds = &a.Text, a.Contexts, &seconds
+	// An answer whose text is not kept is not an empty one.
+	if a := r.Answer; a != nil && a.Text != "" {
+		c.Answer, c.Contexts = &a.Text, a.Contexts
+	}
+	if r.Answer != nil || r.AnswerLatency > 0 {
+		seconds := r.AnswerLatency.Seconds()
+		c.AnswerLatencySeconds = &seconds
 	}
 	c.Verdict, c.Relevance = r.Verdict, r.Relevance
 	return c

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/compare"
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/report"
 )
@@ -198,5 +199,36 @@ func TestNumbersThatAStatusLacks(t *testing.T) {
 	}})
 	if diff := cmp.Diff([]report.Metric{{Name: "d", Value: 1}}, d.Metrics); diff != "" || d.Coverage.Judge != nil {
 		t.Errorf("%s %v", diff, d.Coverage.Judge)
+	}
+}
+
+// TestARunIsARunDocument: what the API gives is what `assay compare` and `assay
+// judge label` read.
+func TestARunIsARunDocument(t *testing.T) {
+	w := newWorld(t)
+	d, err := report.Read(w.call(t, "GET", runPath+doneID, "read", "").Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Cases[0]
+	if c.Answer == nil || *c.Answer != "여기" || len(c.Contexts) != 1 || c.ReferenceAnswer != "거기" || len(c.History) != 1 || c.Answerable != nil ||
+		c.Verdict == nil || *c.Verdict.Correct || !c.Verdict.Grounded || c.Relevance == nil || c.Relevance.Average != 2 || *c.AnswerLatencySeconds != 0.25 {
+		t.Errorf("a case is %+v", c)
+	}
+	if c := d.Cases[2]; c.Answerable == nil || *c.Answerable {
+		t.Errorf("a case without an answer in the corpus is %+v", c)
+	}
+	if d.Settings.Judge.Fingerprint() == "" || d.Settings.BLEUTokenizer != "Char" || d.Comparison == nil || d.Usage == nil || len(d.Run.Targets) != 1 {
+		t.Errorf("the run is %+v", d)
+	}
+	if _, err := report.CompareDocuments(d, d, compare.Options{}); err != nil {
+		t.Errorf("it cannot be compared: %v", err)
+	}
+	page, err := report.Read(w.call(t, "GET", runPath+doneID+"?limit=1", "read", "").Body.Bytes())
+	if err != nil || page.Next == "" || page.Total != 3 {
+		t.Fatalf("a page is %+v, %v", page, err)
+	}
+	if _, err := report.CompareDocuments(page, d, compare.Options{}); err == nil {
+		t.Error("a page passes for a whole run")
 	}
 }

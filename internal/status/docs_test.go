@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 // reasons gives the values of the package's constants that are named Reason….
@@ -58,7 +60,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		pages.Write(text)
 	}
 	known := map[string]string{}
-	for _, dir := range []string{".", "../suite", "../score", "../eval"} {
+	for _, dir := range []string{".", "../suite", "../score", "../eval", "../compare", "../schedule"} {
 		for reason, where := range reasons(t, dir) {
 			known[reason] = where
 			if !strings.Contains(pages.String(), "`"+reason+"`") {
@@ -87,10 +89,12 @@ func TestReasonsAreDocumented(t *testing.T) {
 }
 
 // elsewhere are words of the tables that are no reason of a condition: types of
-// conditions, verdicts, and reasons of Events.
+// conditions, verdicts, reasons of Events, and outcomes that end a run by their
+// own name.
 var elsewhere = map[string]bool{
-	"Ready": true, "Reconciling": true, "Stalled": true, "Passing": true, "Complete": true, "HistoryStored": true,
+	"Ready": true, "Reconciling": true, "Stalled": true, "Passing": true, "Complete": true, "HistoryStored": true, "BaselineComparable": true, "JudgeTrusted": true,
 	"Failed": true, "Error": true,
+	string(judge.QuotaExceeded): true, string(judge.BudgetExceeded): true,
 	"RunStarted": true, "RunPassed": true, "RunFailed": true, "RunInconclusive": true,
 	"GoldenSetRead": true, "GoldenSetWarnings": true, "MissedSchedule": true, "SlotSkipped": true, "RunNameTaken": true,
 }

@@ -13,7 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/rollout"
 	"github.com/assay-dev/assay/internal/suite"
+	"github.com/assay-dev/assay/internal/workload"
 )
 
 // noon is when the tests take place, with a fraction that whole seconds lose.
@@ -37,7 +39,7 @@ func newSuite() *v1alpha1.EvalSuite {
 
 // facts are those of a suite that is fine, at noon.
 func facts(runs ...*v1alpha1.EvalRun) SuiteFacts {
-	return SuiteFacts{Golden: &GoldenSummary{Digest: goldenDigest, Cases: 12, Tags: 4, Calls: 14}, Runs: runs, Now: noon}
+	return SuiteFacts{Golden: &GoldenSummary{Digest: goldenDigest, Cases: 12, Tags: 4, Calls: 14}, Runs: runs, Now: noon, Targets: serving("r1")}
 }
 
 // edit changes a run.
@@ -50,7 +52,7 @@ func ended(name string, ago time.Duration, edits ...edit) *v1alpha1.EvalRun {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "rag", UID: types.UID("uid-" + name), Generation: 1},
 		Spec:       v1alpha1.EvalRunSpec{SuiteRef: v1alpha1.SuiteReference{Name: "docs-bot"}, Trigger: v1alpha1.TriggerSpec},
 		Status: v1alpha1.EvalRunStatus{
-			Revision: "r1", SuiteEvaluationDigest: suite.EvaluationDigest(newSuite(), ""), GoldenSetDigest: goldenDigest,
+			Revision: "r1", SuiteEvaluationDigest: suite.EvaluationDigest(newSuite(), "", suite.Digests{}), GoldenSetDigest: goldenDigest,
 			Verdict: v1alpha1.VerdictPassed, Reason: "ObjectivesMet", Message: "hit_rate@5 is 0.9167 (min 0.90)",
 			HitRate: "0.9167", MRR: "0.7330",
 			StartTime: ptr.To(metav1.NewMicroTime(at.Add(-time.Minute))), CompletionTime: ptr.To(metav1.NewMicroTime(at)),
@@ -133,4 +135,16 @@ func stored[T any](t interface{ Fatal(...any) }, v *T) *T {
 // none, and times are compared as instants.
 func same(a, b any) string {
 	return cmp.Diff(a, b, cmpopts.EquateEmpty())
+}
+
+// serving are targets that have rolled out a revision.
+func serving(revision string) *Targets {
+	at := noon.Add(-time.Hour).Truncate(time.Second)
+	return &Targets{Seen: &workload.Snapshot{Revision: revision}, Progress: rollout.Progress{Revision: revision, RolledOutAt: &at}}
+}
+
+// fold is Suite with the digest of the suite as it is.
+func fold(s *v1alpha1.EvalSuite, f SuiteFacts) {
+	f.EvaluationDigest = suite.EvaluationDigest(s, "", suite.Digests{})
+	Suite(s, f)
 }

@@ -17,7 +17,7 @@ import (
 // they read it with.
 func TestKstatus(t *testing.T) {
 	fold := func(f SuiteFacts) func(*v1alpha1.EvalSuite) {
-		return func(s *v1alpha1.EvalSuite) { Suite(s, f) }
+		return func(s *v1alpha1.EvalSuite) { fold(s, f) }
 	}
 	stalled := func(e *suite.Error) SuiteFacts {
 		f := facts()

@@ -212,7 +212,7 @@ func evidence(e *score.Evidence) *v1alpha1.Evidence {
 // usage counts the calls of the stages that the run has.
 func usage(p *suite.Prepared, result *eval.Result) *v1alpha1.Usage {
 	u := &v1alpha1.Usage{}
-	if p.Parties.Retriever != nil {
+	if p.Parties.Retriever != nil || p.Parties.Answerer == nil {
 		u.RetrieverCalls = ptr.To(result.RetrieverCalls)
 	}
 	if p.Parties.Answerer != nil {

@@ -236,7 +236,7 @@ func TestTagsOfAStatus(t *testing.T) {
 		add(fmt.Sprintf("few%d", i), 10)
 	}
 	add("bounded", 1)
-	list := metrics(s, []score.Objective{{Metric: "mrr"}, {Metric: "mrr", Tag: "bounded"}, {Metric: "mrr", Tag: "many00"}})
+	list := metrics(&eval.Result{Summary: s}, []score.Objective{{Metric: "mrr"}, {Metric: "mrr", Tag: "bounded"}, {Metric: "mrr", Tag: "many00"}})
 	tags := map[string]int{}
 	for _, m := range list {
 		tags[*m.Tag]++
@@ -297,7 +297,7 @@ func TestASuiteTakesOverWhatItsLastRunSaysOfTheHistory(t *testing.T) {
 		{[]*v1alpha1.EvalRun{bad, good}, metav1.ConditionFalse, "run bad: the disk is full"},
 		{nil, metav1.ConditionFalse, "run bad: the disk is full"}, // pruned
 	} {
-		setStored(s, SuiteFacts{Runs: tc.runs, Now: noon})
+		takeCondition(s, SuiteFacts{Runs: tc.runs, Now: noon}, "HistoryStored")
 		c := meta.FindStatusCondition(s.Status.Conditions, "HistoryStored")
 		if (c != nil) != (tc.status != "") || c != nil && (c.Status != tc.status || !strings.HasPrefix(c.Message, tc.says)) {
 			t.Errorf("after %d runs the condition is %+v, want %s %q", len(tc.runs), c, tc.status, tc.says)

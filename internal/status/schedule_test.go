@@ -58,7 +58,7 @@ func TestTheScheduleIsLeftAlone(t *testing.T) {
 	s := newSuite()
 	Scheduled(s, decision(noon))
 	before := s.DeepCopy()
-	Suite(s, facts(ended("a", time.Minute)))
+	fold(s, facts(ended("a", time.Minute)))
 	Scheduled(before, decision(noon))
 	got := v1alpha1.EvalSuiteStatus{
 		LastScheduleTime: s.Status.LastScheduleTime, LastMissedTime: s.Status.LastMissedTime, MissedRuns: s.Status.MissedRuns, LastHandledRunNow: s.Status.LastHandledRunNow,

@@ -38,9 +38,8 @@ const (
 	ReasonAgrees        = "Agrees"
 	ReasonDisagrees     = "Disagrees"
 	// Of BaselineComparable.
-	ReasonNoBaseline    = "NoBaseline"
-	ReasonComparable    = "Comparable"
-	ReasonNotComparable = "NotComparable"
+	ReasonNoBaseline = "NoBaseline"
+	ReasonComparable = "Comparable"
 )
 
 // GoldenSummary is what a suite's status says of its golden set.
@@ -425,11 +424,15 @@ func always(s *v1alpha1.EvalSuite, f SuiteFacts, kind, reason, message string) {
 	set(&s.Status.Conditions, metav1.NewTime(f.Now), c)
 }
 
-// newestWith finds the run that ended last of those that a test holds for.
+// newestWith finds the run that ended last of those that a test holds for; of two
+// that ended in one instant, the one that comes last by name.
 func newestWith(runs []*v1alpha1.EvalRun, has func(*v1alpha1.EvalRun) bool) *v1alpha1.EvalRun {
 	var last *v1alpha1.EvalRun
 	for _, run := range runs {
-		if run.Status.Verdict != "" && has(run) && (last == nil || last.Status.CompletionTime.Before(run.Status.CompletionTime)) {
+		if run.Status.Verdict == "" || run.Status.CompletionTime == nil || !has(run) {
+			continue
+		}
+		if last == nil || cmp.Or(run.Status.CompletionTime.Compare(last.Status.CompletionTime.Time), cmp.Compare(run.Name, last.Name)) > 0 {
 			last = run
 		}
 	}

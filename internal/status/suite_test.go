@@ -94,9 +94,9 @@ func TestPassing(t *testing.T) {
 				f.Golden.Digest = test.given.golden
 			}
 			if test.given.rev != "" {
-				f.Revision = test.given.rev
+				f.Targets = serving(test.given.rev)
 			}
-			Suite(s, f)
+			fold(s, f)
 			rest := wantCondition(t, s.Status.Conditions, "Passing", test.status, test.reason)
 			for _, text := range test.says {
 				_, after, found := strings.Cut(rest, text)
@@ -112,28 +112,28 @@ func TestPassing(t *testing.T) {
 // A verdict outlives its run's object, and an edit does not bring a stale one back.
 func TestResultsOutliveTheirRuns(t *testing.T) {
 	s := newSuite()
-	Suite(s, facts(ended("a", time.Minute)))
+	fold(s, facts(ended("a", time.Minute)))
 	s = stored(t, s)
 	want := s.DeepCopy()
-	Suite(s, facts())
+	fold(s, facts())
 	if diff := same(want.Status, s.Status); diff != "" {
 		t.Errorf("the run is gone: %s", diff)
 	}
 
 	s.Generation, s.Spec.Objectives[0].Min = 2, "0.5"
-	Suite(s, facts())
+	fold(s, facts())
 	wantCondition(t, s.Status.Conditions, "Passing", isUnknown, "SpecNotEvaluated")
 	if s.Status.HitRate != "0.9167" || s.Status.LastRun.Name != "a" || len(s.Status.Results) != 1 || *s.Status.ObservedGeneration != 2 {
 		t.Errorf("what was measured is lost: %+v", s.Status)
 	}
 	s.Generation, s.Spec.Objectives[0].Min = 3, "0.90"
-	Suite(s, facts())
+	fold(s, facts())
 	wantCondition(t, s.Status.Conditions, "Passing", isTrue, "Passed")
 
 	s.Spec.Gate.MaxAgeSeconds = 60
 	f := facts()
 	f.Now = noon.Add(time.Second)
-	Suite(s, f)
+	fold(s, f)
 	wantCondition(t, s.Status.Conditions, "Passing", isUnknown, "Expired")
 }
 
@@ -154,7 +154,7 @@ func TestResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSuite()
-			Suite(s, facts(test.runs...))
+			fold(s, facts(test.runs...))
 			if diff := cmp.Diff(test.want, names(s.Status.Results)); diff != "" {
 				t.Error(diff)
 			}
@@ -164,7 +164,7 @@ func TestResults(t *testing.T) {
 
 func TestAResultHoldsWhatGatesRead(t *testing.T) {
 	s := newSuite()
-	Suite(s, facts(ended("a", 0, endpoint("canary"), revision("v2"), corpus("c1"), verdict(v1alpha1.VerdictFailed, "ObjectivesMissed", strings.Repeat("x", 2000)))))
+	fold(s, facts(ended("a", 0, endpoint("canary"), revision("v2"), corpus("c1"), verdict(v1alpha1.VerdictFailed, "ObjectivesMissed", strings.Repeat("x", 2000)))))
 	want := []v1alpha1.Result{{
 		Run: "a", Time: metav1.NewMicroTime(noon), Trigger: "Spec", Endpoint: "canary", Revision: "v2", GoldenSetDigest: goldenDigest,
 		EvaluationDigest: s.Status.EvaluationDigest, CorpusVersion: "c1", Verdict: "Failed", Reason: "ObjectivesMissed", Message: strings.Repeat("x", 1021) + "…",
@@ -174,7 +174,7 @@ func TestAResultHoldsWhatGatesRead(t *testing.T) {
 		t.Error(diff)
 	}
 	s.Spec.Gate.MaxAgeSeconds = 60
-	Suite(s, facts())
+	fold(s, facts())
 	if got := s.Status.Results[0].ExpiresAt.Time; !got.Equal(noon.Truncate(time.Second).Add(time.Minute)) {
 		t.Errorf("a shorter age, and it expires at %s", got)
 	}
@@ -191,7 +191,7 @@ func TestTheNewestTenResults(t *testing.T) {
 		}
 	}
 	s := newSuite()
-	Suite(s, facts(runs...))
+	fold(s, facts(runs...))
 	if diff := cmp.Diff(want, names(s.Status.Results)); diff != "" {
 		t.Error(diff)
 	}
@@ -202,10 +202,10 @@ func TestTheNewestTenResults(t *testing.T) {
 func TestCanariesDoNotPushOutTheSuitesOwn(t *testing.T) {
 	own := []*v1alpha1.EvalRun{ended("today", 3*time.Hour/4), ended("other", time.Hour/2, evaluation("e2"), failing)}
 	s := newSuite()
-	Suite(s, facts(own...))
+	fold(s, facts(own...))
 	for i := range 15 {
 		name := fmt.Sprintf("canary%02d", i)
-		Suite(s, facts(ended(name, time.Duration(15-i)*time.Minute, endpoint("canary"), revision(name), failing)))
+		fold(s, facts(ended(name, time.Duration(15-i)*time.Minute, endpoint("canary"), revision(name), failing)))
 		s = stored(t, s)
 	}
 	want := []string{"canary14", "canary13", "canary12", "canary11", "canary10", "canary09", "canary08", "canary07", "other", "today"}
@@ -223,7 +223,7 @@ func TestNextExpiry(t *testing.T) {
 	if got := NextExpiry(s, noon); !got.IsZero() {
 		t.Errorf("no result, and something expires at %s", got)
 	}
-	Suite(s, facts(ended("a", 0), ended("b", time.Hour/2, revision("r2")), ended("c", 2*time.Hour, revision("r3"))))
+	fold(s, facts(ended("a", 0), ended("b", time.Hour/2, revision("r2")), ended("c", 2*time.Hour, revision("r3"))))
 	whole := noon.Truncate(time.Second)
 	for now, want := range map[time.Time]time.Time{
 		noon:                      whole.Add(time.Hour / 2),
@@ -267,7 +267,7 @@ func TestHeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSuite()
-			Suite(s, facts(test.runs...))
+			fold(s, facts(test.runs...))
 			st := s.Status
 			if test.want == "" {
 				if st.LastRun != nil || st.HitRate != "" || st.MRR != "" {
@@ -285,7 +285,7 @@ func TestHeadline(t *testing.T) {
 func TestLastRun(t *testing.T) {
 	s := newSuite()
 	run := ended("a", 0)
-	Suite(s, facts(run))
+	fold(s, facts(run))
 	want := &v1alpha1.LastRun{
 		Name: "a", UID: "uid-a", Trigger: "Spec", Revision: "r1", GoldenSetDigest: goldenDigest, Verdict: "Passed",
 		StartTime: run.Status.StartTime, CompletionTime: run.Status.CompletionTime, Coverage: run.Status.Coverage,
@@ -295,7 +295,7 @@ func TestLastRun(t *testing.T) {
 		t.Error(diff)
 	}
 	// An older run that is seen later changes nothing.
-	Suite(s, facts(ended("0", time.Minute, numbers("0.1", "0.1"))))
+	fold(s, facts(ended("0", time.Minute, numbers("0.1", "0.1"))))
 	if s.Status.LastRun.Name != "a" || s.Status.HitRate != "0.9167" {
 		t.Errorf("an older run became the last one: %+v", s.Status.LastRun)
 	}
@@ -306,7 +306,7 @@ func TestLastPassTime(t *testing.T) {
 	s := newSuite()
 	pass := func(want time.Time, runs ...*v1alpha1.EvalRun) {
 		t.Helper()
-		Suite(s, facts(runs...))
+		fold(s, facts(runs...))
 		switch got := s.Status.LastPassTime; {
 		case want.IsZero() && got != nil:
 			t.Errorf("got %s, want none", got)
@@ -344,7 +344,7 @@ func TestReadiness(t *testing.T) {
 			s.Status.Conditions = []metav1.Condition{{Type: "OfAnOlderVersion"}}
 			f := facts()
 			f.Stall = test.stall
-			Suite(s, f)
+			fold(s, f)
 			for kind, want := range map[string]condition{"Ready": test.ready, "Reconciling": test.reconciling, "Stalled": test.stalled} {
 				message := wantCondition(t, s.Status.Conditions, kind, want.status, want.reason)
 				if (kind == "Ready" || want.status == isTrue) && message != test.says {
@@ -362,7 +362,7 @@ func TestReadiness(t *testing.T) {
 				}
 			}
 			slices.Sort(kinds)
-			if diff := cmp.Diff([]string{"Passing", "Ready", "Reconciling", "Stalled"}, kinds); diff != "" {
+			if diff := cmp.Diff([]string{"BaselineComparable", "Passing", "Ready", "Reconciling", "Stalled"}, kinds); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -371,14 +371,14 @@ func TestReadiness(t *testing.T) {
 
 func TestTheGoldenSetAsItWasReadLast(t *testing.T) {
 	s := newSuite()
-	Suite(s, facts())
+	fold(s, facts())
 	want := s.Status.DeepCopy()
 	if *want.GoldenSet.Cases != 12 || *want.GoldenSet.Tags != 4 || want.GoldenSet.Digest != goldenDigest || *want.Plan.Calls != 14 {
 		t.Errorf("%+v, %+v", want.GoldenSet, want.Plan)
 	}
 	f := facts()
 	f.Golden, f.Stall = nil, &suite.Error{Reason: suite.ReasonGoldenSetInvalid, Message: "bad"}
-	Suite(s, f)
+	fold(s, f)
 	if diff := cmp.Diff(want.GoldenSet, s.Status.GoldenSet); diff != "" {
 		t.Error(diff)
 	}
@@ -398,17 +398,17 @@ func TestTheSameFactsAreTheSameStatus(t *testing.T) {
 		var runs []*v1alpha1.EvalRun
 		for i := range rapid.IntRange(0, 25).Draw(t, "runs") {
 			run := ended(fmt.Sprintf("run%02d", i), time.Duration(rapid.IntRange(0, 3).Draw(t, "minutes"))*time.Minute,
-				evaluation(oneOf(t, "evaluation", suite.EvaluationDigest(newSuite(), ""), "e2")), ofGolden(oneOf(t, "golden", goldenDigest, "g2", "")),
+				evaluation(oneOf(t, "evaluation", suite.EvaluationDigest(newSuite(), "", suite.Digests{}), "e2")), ofGolden(oneOf(t, "golden", goldenDigest, "g2", "")),
 				revision(oneOf(t, "revision", "r1", "r2", "r3")), corpus(oneOf(t, "corpus", "", "v1", "v2")), endpoint(oneOf(t, "endpoint", "", "", "canary")),
 				numbers(fmt.Sprintf("0.%02d", i), oneOf(t, "mrr", "", "0.5")),
 				verdict(v1alpha1.Verdict(oneOf(t, "verdict", "Passed", "Failed", "Inconclusive", "Error", "")), oneOf(t, "reason", "A", "Canceled"), "m"))
 			runs = append(runs, run)
 		}
 		first := newSuite()
-		Suite(first, facts(runs...))
+		fold(first, facts(runs...))
 
 		shuffled := newSuite()
-		Suite(shuffled, facts(rapid.Permutation(runs).Draw(t, "order")...))
+		fold(shuffled, facts(rapid.Permutation(runs).Draw(t, "order")...))
 		if diff := same(first.Status, shuffled.Status); diff != "" {
 			t.Fatalf("in another order: %s", diff)
 		}
@@ -416,12 +416,12 @@ func TestTheSameFactsAreTheSameStatus(t *testing.T) {
 		want := again.DeepCopy()
 		f := facts(rapid.Permutation(runs).Draw(t, "order")...)
 		f.Now = noon.Add(time.Minute)
-		Suite(again, f)
+		fold(again, f)
 		if diff := same(want.Status, again.Status); diff != "" {
 			t.Fatalf("a second pass, a minute later: %s", diff)
 		}
 		f.Runs = nil
-		Suite(again, f)
+		fold(again, f)
 		if diff := same(want.Status, again.Status); diff != "" {
 			t.Fatalf("a pass after the runs are gone: %s", diff)
 		}

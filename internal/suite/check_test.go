@@ -45,6 +45,7 @@ func TestCheckRefuses(t *testing.T) {
 		"cron and zone": {`{schedule: "0 0 * *", timeZone: Asia/Soeul}`, want{ReasonInvalidSchedule, false, []string{"spec.schedule: ", "0 0 * *", "spec.timeZone: ", "Asia/Soeul"}}},
 		"mapping":       {`{retriever: {results: "response.hits.map(h,"}}`, want{ReasonInvalidMapping, false, []string{"spec.retriever.results: "}}},
 		"two mappings":  {`{retriever: {results: "response.", request: "nobody"}}`, want{ReasonInvalidMapping, false, []string{"spec.retriever.request: ", "nobody", "retriever.results: "}}},
+		"vector":        {`{retriever: {request: '{"v": vector}'}}`, want{ReasonInvalidMapping, false, []string{"spec.retriever.request: ", "embedding"}}},
 		"costly":        {`{retriever: {request: ` + costly + `}}`, want{ReasonInvalidMapping, false, []string{"spec.retriever.request: "}}},
 		"params":        {`{retriever: {preset: OpenSearch, params: {idField: _id}}}`, want{ReasonInvalidMapping, false, []string{"spec.retriever.params: ", "textField"}}},
 		"header": {`{retriever: {headers: [{name: X-A, value: fine}, {name: X-B, value: "two\nlines"}], embedding: {url: "http://e/v1", model: m, headers: [{name: X-C, value: "\u0007"}]}}}`,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
@@ -344,10 +345,20 @@ func TestDefaultsThatAreWrittenOut(t *testing.T) {
 	}
 }
 
-func TestParamsAsTheirWriterHasThem(t *testing.T) {
+func TestFreeMapsAsTheirWriterHasThem(t *testing.T) {
+	for name, put := range map[string]func(*v1alpha1.EvalSuite, *apiextensionsv1.JSON){
+		"retriever.params": func(s *v1alpha1.EvalSuite, m *apiextensionsv1.JSON) { s.Spec.Retriever.Params = m },
+		"answer.params":    func(s *v1alpha1.EvalSuite, m *apiextensionsv1.JSON) { s.Spec.Answer.Params = m },
+		"judge.extraBody":  func(s *v1alpha1.EvalSuite, m *apiextensionsv1.JSON) { s.Spec.Judge.ExtraBody = m },
+	} {
+		t.Run(name, func(t *testing.T) { checkFreeMap(t, put) })
+	}
+}
+
+func checkFreeMap(t *testing.T, put func(*v1alpha1.EvalSuite, *apiextensionsv1.JSON)) {
 	digest := func(raw string) string {
-		s := suiteOf(t)
-		s.Spec.Retriever.Params = rawJSON(raw)
+		s := suiteOf(t, withAnswers)
+		put(s, rawJSON(raw))
 		before := s.DeepCopy()
 		d := EvaluationDigest(s, "", Digests{})
 		if diff := cmp.Diff(before, s); diff != "" {
@@ -364,8 +375,8 @@ func TestParamsAsTheirWriterHasThem(t *testing.T) {
 	if a, b := digest(`{"id":9007199254740992}`), digest(`{"id":9007199254740993}`); a == b {
 		t.Error("a digit beyond a float's does not change the digest")
 	}
-	if a, b := digest(`null`), EvaluationDigest(suiteOf(t), "", Digests{}); a != b {
-		t.Error("null is not as if params were left out")
+	if a, b := digest(`null`), EvaluationDigest(suiteOf(t, withAnswers), "", Digests{}); a != b {
+		t.Error("null is not as if the map were left out")
 	}
 }
 
@@ -402,9 +413,10 @@ func TestAnEndpointHasItsOwnDigest(t *testing.T) {
 // once more, and voids every verdict: that must be meant.
 func TestTheDigestStays(t *testing.T) {
 	for name, test := range map[string]struct{ spec, want string }{
-		"least":  {`{}`, "sha256:792a679091298b7048e81f37fdffba5c6d3e5f65d26d11925eb25ec36eb013a4"},
-		"full":   {full, "sha256:e5080dcefb52bc8fe08e934a874f2e7e8c27ac2944390ba093f3d3ba08e35aba"},
-		"judged": {judged, "sha256:e46714e09c75072cde2968bbbca96b0749bcd803298a9d036f8fc494b747a5ad"},
+		"least":   {`{}`, "sha256:792a679091298b7048e81f37fdffba5c6d3e5f65d26d11925eb25ec36eb013a4"},
+		"full":    {full, "sha256:e5080dcefb52bc8fe08e934a874f2e7e8c27ac2944390ba093f3d3ba08e35aba"},
+		"lexical": {`{answer: {url: "http://bot/answer"}, judge: {provider: Lexical}}`, "sha256:e86384062d8d2f53ea7f47cb01ecb13ba16d321ba3bb2415d2995a94ab1c5602"},
+		"judged":  {judged, "sha256:e46714e09c75072cde2968bbbca96b0749bcd803298a9d036f8fc494b747a5ad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := EvaluationDigest(suiteOf(t, test.spec), "", contents); got != test.want {

@@ -45,13 +45,13 @@ func mustPrepare(t *testing.T, spec string, o RunOptions, d Deps) *Prepared {
 
 func TestPrepare(t *testing.T) {
 	spec := `{retriever: {warmupRequests: 2, topK: 20}, scoring: {betas: ["2"], unit: Document, minCoverage: "0.5"}, execution: {parallelism: 3, timeoutSeconds: 60},
-	  objectives: [{metric: hit_rate@5, min: "0.9", max: "1"}, {metric: mrr, tag: ` + decomposed + `, min: "0.5"}]}`
+	  objectives: [{metric: hit_rate@5, min: "0.9", max: "1"}, {metric: mrr, tag: ` + decomposed + `, min: "0.5", maxDrop: "0.05"}]}`
 	s := suiteOf(t, spec)
 	p := mustPrepare(t, spec, RunOptions{}, Deps{})
 	want := eval.Plan{
 		Cases:       p.Golden.Cases,
 		Score:       score.Spec{TopK: 20, K: []int{1, 3, 5, 10}, PrimaryK: 5, Betas: []string{"2"}, Unit: score.Document, Named: []string{"hit_rate@5", "mrr"}},
-		Objectives:  []score.Objective{{Metric: "hit_rate@5", Min: "0.9", Max: "1"}, {Metric: "mrr", Tag: "한국어", Min: "0.5"}},
+		Objectives:  []score.Objective{{Metric: "hit_rate@5", Min: "0.9", Max: "1"}, {Metric: "mrr", Tag: "한국어", Min: "0.5", MaxDrop: "0.05"}},
 		MinCoverage: 0.5, Parallelism: 3, Timeout: time.Minute, WarmupRequests: 2,
 		Head: compare.Side{Revision: NoTargetsRevision, GoldenSetDigest: p.Golden.Digest, EvaluationDigest: EvaluationDigest(s, "", Digests{})},
 	}

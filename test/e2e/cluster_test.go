@@ -104,7 +104,7 @@ func startControllerManager(signingKey string) (stop func(), err error) {
 		"--secure-port=0",
 		"--service-account-private-key-file="+signingKey,
 		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,"+
-			"clusterrole-aggregation-controller,deployment-controller,replicaset-controller",
+			"clusterrole-aggregation-controller,deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller",
 	)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -181,7 +181,7 @@ func startAssayOn(t *testing.T, history string, more ...string) *assay {
 		"--api-bind-address", a.api,
 		"--history", history,
 	}, more...)...)
-	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+operatorKubeconfig(t))
+	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfigOf(t, operatorUser))
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -233,17 +233,17 @@ func (a *assay) stop(signal syscall.Signal) {
 	<-a.done
 }
 
-// operatorKubeconfig is the administrator's, who acts as the operator's account.
-func operatorKubeconfig(t *testing.T) string {
+// kubeconfigOf is the administrator's, who acts as a user.
+func kubeconfigOf(t *testing.T, user string) string {
 	t.Helper()
 	c, err := clientcmd.LoadFromFile(adminFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, user := range c.AuthInfos {
-		user.Impersonate = operatorUser
+	for _, administrator := range c.AuthInfos {
+		administrator.Impersonate = user
 	}
-	file := filepath.Join(t.TempDir(), "operator.kubeconfig")
+	file := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*c, file); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 )
+
+// brokenTag is that of an image whose pods never run.
+const brokenTag = "broken"
 
 // startKubelet says of every pod in the namespace that it runs and is ready, as a
 // kubelet would, and runs nothing. It ends with the test.
@@ -30,7 +34,7 @@ func startKubelet(t *testing.T, namespace string) {
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace))
 	run := func(object any) {
 		pod := object.(*corev1.Pod)
-		if pod.Status.Phase != corev1.PodPending {
+		if pod.Status.Phase != corev1.PodPending || strings.HasSuffix(pod.Spec.Containers[0].Image, ":"+brokenTag) {
 			return
 		}
 		pod = pod.DeepCopy()
