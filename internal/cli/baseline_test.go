@@ -61,7 +61,7 @@ func TestRunAgainstABaseline(t *testing.T) {
 			[]string{"docs-bot: Inconclusive (NoBaseline)", "give the document of an earlier run with --baseline"}, ""},
 		"in Markdown": {worse, []string{drop}, []string{"--baseline", before, "-o", "markdown"}, 0, []string{
 			"\nAgainst the baseline `" + name + "`: compared with " + name + " on 3 of 3 cases\n", "| Metric | Tag | Baseline | Now | Delta | 95 % interval | p | Cases |\n",
-			"| `hit_rate@5` |  | 1.0000 | 0.6667 | -0.3333 |", "<summary>2 cases got worse, 1 better</summary>", "| worse | `q3` | – | 1 | Scored |\n", "| better | `q2` | 1 | 2 | Scored |\n", "| `mrr` | `howto` | 1.0000 | 0.5000 | -0.5000 |"}, "docs-bot: Passed"},
+			"| `hit_rate@5` |  | 1.0000 | 0.6667 | -0.3333 |", "<summary>Cases: 2 worse, 1 better</summary>", "| worse | `q3` | – | 1 | Scored |\n", "| better | `q2` | 1 | 2 | Scored |\n", "| `mrr` | `howto` | 1.0000 | 0.5000 | -0.5000 |"}, "docs-bot: Passed"},
 		"another topK":   {worse, []string{drop}, []string{"--baseline", before, "--top-k", "5"}, 0, []string{"topK was 10 in " + name + " and is 5"}, ""},
 		"a plan of it":   {worse, []string{drop}, []string{"--baseline", before, "--plan"}, 0, []string{"maxDrop 0.40", "Nothing was sent."}, ""},
 		"of other cases": {worse, []string{drop, `goldenSet: {tags: [korean]}`}, []string{"--baseline", before}, 0, []string{"compared with " + name + " on 1 of 1 case"}, "of its 1 case weighs"},

@@ -124,7 +124,10 @@ func TestLabelsThatNoLongerFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := wide(plan(set))
-			p.Baseline = &Baseline{}
+			p.Baseline = &Baseline{Texts: func(context.Context, string, []string) map[string][]string {
+				t.Error("texts of no baseline are asked for")
+				return nil
+			}}
 			if !tc.alone {
 				base, texts := asStored(sideOf(t, wide(plan(set)), Parties{Retriever: before}, "before"), tc.content)
 				p.Baseline = &Baseline{Base: base, Texts: texts}
@@ -163,17 +166,22 @@ func TestTextsAreAskedForWhereTheyTell(t *testing.T) {
 		cases int
 	}
 	firstTen, firstTwenty := question{"uid-before", 10}, question{"uid-before", 20}
+	silent := func(int) string { return "" }
 	for name, tc := range map[string]struct {
 		now    Retriever
 		resume int
-		want   []question
+		// bare says that the history has no texts, fits that the labels do.
+		bare, fits bool
+		want       []question
 	}{
-		"nothing vanished":              {now: serving(page, words)},
-		"a worse order":                 {now: serving(func(i int) string { return page(i + 1) }, words)},
-		"some vanished":                 {now: serving(part(20, chunk), words), want: []question{firstTwenty}},
-		"all did, ten are named":        {now: serving(chunk, words), want: []question{firstTen}},
-		"this run has none of its own":  {now: serving(part(20, chunk), func(int) string { return "" }), want: []question{firstTwenty, {"uid-now", 20}}},
-		"some of this run were resumed": {now: serving(part(20, chunk), words), resume: 5, want: []question{firstTwenty, {"uid-now", 5}}},
+		"nothing vanished":               {now: serving(page, words), fits: true},
+		"a worse order":                  {now: serving(func(i int) string { return page(i + 1) }, words), fits: true},
+		"some vanished":                  {now: serving(part(20, chunk), words), want: []question{firstTwenty}},
+		"all did, ten are named":         {now: serving(chunk, words), want: []question{firstTen}},
+		"this run has none of its own":   {now: serving(part(20, chunk), silent), want: []question{firstTwenty, {"uid-now", 20}}},
+		"the baseline has none":          {now: serving(part(20, chunk), silent), bare: true, fits: true, want: []question{firstTwenty}},
+		"nothing is there to have texts": {now: retrieverFunc(func(context.Context, *golden.Case, int) (*retriever.Reply, error) { return list(), nil }), fits: true, want: []question{{"uid-before", 40}}},
+		"some of this run were resumed":  {now: serving(part(20, chunk), words), resume: 5, want: []question{firstTwenty, {"uid-now", 5}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan(set)
@@ -195,6 +203,9 @@ func TestTextsAreAskedForWhereTheyTell(t *testing.T) {
 			var asked []question
 			p.Baseline = &Baseline{Base: base, Texts: func(ctx context.Context, run string, cases []string) map[string][]string {
 				asked = append(asked, question{run, len(cases)})
+				if tc.bare {
+					return nil
+				}
 				if run == "uid-now" {
 					out := map[string][]string{}
 					for _, id := range cases {
@@ -212,7 +223,7 @@ func TestTextsAreAskedForWhereTheyTell(t *testing.T) {
 			if diff := cmp.Diff(tc.want, asked, cmp.AllowUnexported(question{})); diff != "" {
 				t.Error(diff)
 			}
-			if (r.Stale != nil) != (len(tc.want) > 0) {
+			if (r.Stale == nil) != tc.fits {
 				t.Errorf("stale is %+v", r.Stale)
 			} else if r.Stale != nil && r.Stale.Nearest[0].Likeness != compare.SameText {
 				t.Errorf("%+v, want it known by its text", r.Stale.Nearest[0])

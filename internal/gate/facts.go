@@ -42,8 +42,8 @@ type Suite struct {
 	Objectives bool
 	// Endpoints are the names of its endpoints.
 	Endpoints []string
-	// EvaluationDigest and GoldenSetDigest are parts of today's key; empty while
-	// they are not known.
+	// EvaluationDigest, at the endpoint that is asked about, and GoldenSetDigest are
+	// parts of today's key; empty while they are not known.
 	EvaluationDigest, GoldenSetDigest string
 }
 

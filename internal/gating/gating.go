@@ -34,14 +34,14 @@ type Cluster struct {
 // Ask answers a question about a suite. An error is the API server's; a suite
 // that does not exist is an answer.
 func (c *Cluster) Ask(ctx context.Context, namespace, name string, q gate.Question) (gate.Answer, error) {
-	f, err := c.facts(ctx, namespace, name)
+	f, err := c.facts(ctx, namespace, name, q.Endpoint)
 	if err != nil {
 		return gate.Answer{}, err
 	}
 	return gate.Decide(f, q), nil
 }
 
-func (c *Cluster) facts(ctx context.Context, namespace, name string) (gate.Facts, error) {
+func (c *Cluster) facts(ctx context.Context, namespace, name, endpoint string) (gate.Facts, error) {
 	now := c.Clock.Now()
 	s := &v1alpha1.EvalSuite{}
 	err := c.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, s)
@@ -61,6 +61,10 @@ func (c *Cluster) facts(ctx context.Context, namespace, name string) (gate.Facts
 	}
 	f := gate.Facts{Now: now, Suite: suiteFacts(s), Live: live(s, targets), Results: results(s, runs), Runs: open(runs)}
 	f.Due = due(s, targets, runs, f)
+	if endpoint != "" {
+		// What is asked there makes it another evaluation than that of the suite's own URL.
+		f.Suite.EvaluationDigest = suite.DigestOf(ctx, s, endpoint, suite.InCluster(c.Reader, namespace))
+	}
 	return f, nil
 }
 

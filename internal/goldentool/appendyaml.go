@@ -108,7 +108,9 @@ func appendYAMLNodes(data []byte, cases []golden.Case) ([]byte, error) {
 		return nil, fmt.Errorf("read the new case: %w", err)
 	}
 	if len(list.Content) == 0 {
+		// [] # none yet: what stands behind the brackets goes above the first case.
 		list.Style &^= yaml.FlowStyle
+		list.HeadComment, list.LineComment = list.LineComment, ""
 	}
 	for _, item := range added.Content[0].Content {
 		list.Content = append(list.Content, item)
@@ -119,5 +121,20 @@ func appendYAMLNodes(data []byte, cases []golden.Case) ([]byte, error) {
 	if err := encoder.Encode(doc); err != nil {
 		return nil, fmt.Errorf("write the YAML anew: %w", err)
 	}
+	if losesComment(data, out.Bytes()) {
+		return data, nil
+	}
 	return out.Bytes(), nil
+}
+
+// losesComment says whether something that may be a comment is in the one text
+// and not in the other. The library keeps most comments, and not all.
+func losesComment(before, after []byte) bool {
+	for line := range bytes.Lines(before) {
+		at := bytes.Index(append([]byte(" "), line...), []byte(" #"))
+		if at >= 0 && !bytes.Contains(after, bytes.TrimSpace(line[at:])) {
+			return true
+		}
+	}
+	return false
 }

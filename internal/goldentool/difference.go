@@ -55,9 +55,9 @@ func (n Nearest) rank() int {
 }
 
 // parts of an id: the name in the middle is what stays when the index is built
-// otherwise. "s3://kb/docs/Guide.md#3" is s3://kb/docs/ + guide + .md#3.
+// otherwise. "s3://kb/docs/Guide.md#3" is s3://kb/docs/ + guide + .md + #3.
 type parts struct {
-	front, name, back string
+	front, name, ending, back string
 }
 
 var (
@@ -73,13 +73,23 @@ var (
 // that of a chunk.
 func takeApart(id string, numbered bool) parts {
 	id = plainID(id)
-	stem := chunk.ReplaceAllString(id, "")
+	stem := cutEnd(id, chunk)
 	if numbered {
-		stem = number.ReplaceAllString(stem, "")
+		stem = cutEnd(stem, number)
 	}
-	stem = ending.ReplaceAllString(strings.TrimRight(stem, "/"), "")
-	at := strings.LastIndexByte(stem, '/') + 1
-	return parts{front: stem[:at], name: strings.ToLower(stem[at:]), back: id[len(stem):]}
+	stem = strings.TrimRight(stem, "/")
+	name := cutEnd(stem, ending)
+	at := strings.LastIndexByte(name, '/') + 1
+	return parts{front: name[:at], name: strings.ToLower(name[at:]), ending: stem[len(name):], back: id[len(stem):]}
+}
+
+// cutEnd cuts off what matches at the end of an id.
+func cutEnd(id string, what *regexp.Regexp) string {
+	from := max(0, len(id)-maxTail)
+	if at := what.FindStringIndex(id[from:]); at != nil {
+		return id[:from+at[0]]
+	}
+	return id
 }
 
 // namesOf are the names that an id may be found by.
@@ -139,6 +149,9 @@ func (n *Nearest) affixes(relevant, retrieved parts) bool {
 		n.Kind = Prefix
 		said = append(said, change(wantFront, gotFront, "in front"))
 	}
+	if relevant.ending != retrieved.ending {
+		relevant.back, retrieved.back = relevant.ending+relevant.back, retrieved.ending+retrieved.back
+	}
 	if relevant.back != retrieved.back {
 		n.Kind = map[Difference]Difference{"": Suffix, Prefix: PrefixAndSuffix}[n.Kind]
 		said = append(said, change(relevant.back, retrieved.back, "behind"))
@@ -171,8 +184,9 @@ func withoutCommon(a, b string) (string, string) {
 	}
 }
 
-// maxTail bounds what is compared letter by letter: ids are alike at their end.
-const maxTail = 128
+// maxTail bounds what of an id is searched and compared letter by letter: ids are
+// alike at their end.
+const maxTail = 64
 
 func tail(id string) []rune {
 	r := []rune(id)

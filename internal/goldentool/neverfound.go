@@ -13,14 +13,14 @@ const (
 	// maxNearest is how many ids are named beside one that is never found.
 	maxNearest = 3
 	// maxOwn is how many ids of a case's list are compared letter by letter.
-	maxOwn = 50
+	maxOwn = 20
 	// maxLikened is for how many ids that is done: it takes time.
-	maxLikened = 1000
+	maxLikened = 500
 	// maxPool bounds the different retrieved ids that are kept to find names in.
 	maxPool = 1_000_000
 	// maxSameName bounds the ids of one name that are looked at: every folder may
 	// have an index.md.
-	maxSameName = 50
+	maxSameName = 20
 )
 
 // NeverFound is a relevant id that is in no list that was retrieved.

@@ -109,7 +109,7 @@ func TestSearchLooksInEveryList(t *testing.T) {
 func TestSearchIsBounded(t *testing.T) {
 	long := strings.Repeat("long/", 100)
 	var cases []golden.Case
-	for i := range 3000 {
+	for i := range 1000 {
 		cases = append(cases, due(fmt.Sprint("q", i), fmt.Sprint(long, i, "/index.md")))
 	}
 	s := NewSearch(cases)
@@ -121,10 +121,10 @@ func TestSearchIsBounded(t *testing.T) {
 		s.Add(cases[i].ID, list)
 	}
 	r := s.Result()
-	if len(r.NeverFound) != 3000 || r.Found != 0 || r.Retrieved != 30_000 {
+	if len(r.NeverFound) != 1000 || r.Found != 0 || r.Retrieved != 10_000 {
 		t.Errorf("%d never found, %d found, %d retrieved", len(r.NeverFound), r.Found, r.Retrieved)
 	}
-	if n := r.NeverFound[2999].Nearest; len(n) != maxNearest || n[0].Kind != PrefixAndSuffix {
+	if n := r.NeverFound[999].Nearest; len(n) != maxNearest || n[0].Kind != PrefixAndSuffix {
 		t.Errorf("the last id is nearest to %+v", n)
 	}
 }
@@ -137,9 +137,11 @@ func FuzzCompareIDs(f *testing.F) {
 		if n.Kind == "" || n.Message == "" || n.ID != b {
 			t.Fatalf("%q and %q: %+v", a, b, n)
 		}
+		// But for the letter case of the name, the parts are the whole.
 		for _, id := range []string{a, b} {
+			plain := plainID(id)
 			p := takeApart(id, true)
-			if !strings.EqualFold(p.front+p.name+p.back, strings.ToLower(plainID(id))) && len(p.name) == len(strings.ToLower(p.name)) && strings.ToLower(plainID(id)) == plainID(id) {
+			if p.front != plain[:len(p.front)] || p.ending+p.back != plain[len(plain)-len(p.ending)-len(p.back):] {
 				t.Fatalf("%q is taken apart to %q", id, p)
 			}
 		}

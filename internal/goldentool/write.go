@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/assay-dev/assay/internal/golden"
 )
@@ -87,13 +88,32 @@ func writeJSON(b *bytes.Buffer, c *golden.Case) error {
 	return nil
 }
 
-// encode gives JSON that people can read: without \u003c for <.
+// encode gives JSON that people can read, without \u003c for <, and that can stand
+// in YAML: what cannot be seen is escaped.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !readable(r) }) {
+		return text, nil
+	}
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		switch {
+		case readable(r):
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes(), nil
 }
 
 // exactNumbers writes the float 1 as 1.0, or it would be read as an integer.

@@ -78,7 +78,7 @@ func (p *printer) markdownComparison(d *Document) {
 	p.deltaTable(d, c.Metrics, func(m compare.DocumentMetric) bool { return m.Tag == "" })
 	moved := func(m compare.DocumentMetric) bool { return m.Tag != "" && m.Delta != 0 }
 	if n := len(c.Worse) + len(c.Better); n > 0 || slices.ContainsFunc(c.Metrics, moved) {
-		p.printf("\n<details><summary>%d cases got worse, %d better</summary>\n", c.WorseCount, c.BetterCount)
+		p.printf("\n<details><summary>Cases: %d worse, %d better</summary>\n", c.WorseCount, c.BetterCount)
 		p.deltaTable(d, c.Metrics, moved)
 		p.changeTable(c.Worse, c.Better)
 		p.print("\n</details>\n")

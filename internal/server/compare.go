@@ -14,11 +14,13 @@ import (
 )
 
 const (
-	// maxComparisons is how many go on at once: two runs of 100,000 cases take some
-	// hundred MiB.
-	maxComparisons = 2
+	// maxCompared is how many cases are compared at once, in all comparisons together:
+	// they take some 200 MiB. Runs that have more than that have the place to themselves.
+	maxCompared = 100_000
+	// maxComparisons is how many go on at once, however small they are.
+	maxComparisons = 4
 	// compareTimeout bounds the wait for a place and the reading of both runs.
-	compareTimeout = 45 * time.Second
+	compareTimeout = 30 * time.Second
 	defaultChanged = 20
 	maxChanged     = 1000
 )
@@ -45,7 +47,7 @@ func (s *server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), compareTimeout)
 	defer cancel()
-	done, err := s.place(ctx)
+	done, err := s.place(ctx, runs[0].Total+runs[1].Total)
 	if err != nil {
 		return err
 	}
@@ -117,14 +119,13 @@ func (s *server) notStored(r *http.Request, id string) error {
 	return newProblem(http.StatusConflict, "run %s is not in the history: it has not begun, or the history could not take it", run.Name)
 }
 
-// place waits until a comparison may begin, and gives what ends it.
-func (s *server) place(ctx context.Context) (done func(), err error) {
-	select {
-	case s.comparing <- struct{}{}:
-		return func() { <-s.comparing }, nil
-	case <-ctx.Done():
+// place waits until so many cases may be compared, and gives what ends it.
+func (s *server) place(ctx context.Context, cases int) (done func(), err error) {
+	takes := int64(min(max(cases, maxCompared/maxComparisons), maxCompared))
+	if err := s.comparing.Acquire(ctx, takes); err != nil {
 		return nil, unavailable(nil, "other comparisons are going on: try again later")
 	}
+	return func() { s.comparing.Release(takes) }, nil
 }
 
 func (s *server) side(ctx context.Context, run history.Run) (*compare.Side, error) {

@@ -177,35 +177,41 @@ func TestAComparisonOutOfABrokenStore(t *testing.T) {
 	refused(t, w.call(t, "GET", comparePath(noID, doneID), "read", ""), 503, compareBase, "API server")
 }
 
-// TestComparisonsAreBounded: so many go on at once, and none for ever.
+// TestComparisonsAreBounded: so many go on at once, fewer of large runs, and none
+// for ever.
 func TestComparisonsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := compared(t)
-		slow := &slowStore{memory: w.memory}
-		o := w.options(logr.Discard())
-		o.History = slow
-		w.handler = New(o)
-		begin := time.Now()
-		var all sync.WaitGroup
-		for range maxComparisons + 3 {
-			all.Go(func() {
-				got := w.call(t, "GET", comparePath(oldID, doneID), "read", "")
-				refused(t, got, 503, compareBase, "try again later")
-			})
-		}
-		all.Wait()
-		if most := slow.most.Load(); most != maxComparisons {
-			t.Errorf("%d went on at once, want %d", most, maxComparisons)
-		}
-		if took := time.Since(begin); took > compareTimeout {
-			t.Errorf("they took %s", took)
-		}
-		// Their places are free again.
-		slow.quick.Store(true)
-		if got := w.call(t, "GET", comparePath(oldID, doneID), "read", ""); got.Code != 200 {
-			t.Errorf("the next one is %d: %s", got.Code, got.Body)
-		}
-	})
+	for total, want := range map[int]int32{3: maxComparisons, maxCompared / 4: 2, maxCompared: 1} {
+		synctest.Test(t, func(t *testing.T) { checkBounds(t, total, want) })
+	}
+}
+
+func checkBounds(t *testing.T, total int, want int32) {
+	w := compared(t)
+	w.memory.runs[1].Total, w.memory.runs[2].Total = total, total
+	slow := &slowStore{memory: w.memory}
+	o := w.options(logr.Discard())
+	o.History = slow
+	w.handler = New(o)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for range maxComparisons + 3 {
+		all.Go(func() {
+			got := w.call(t, "GET", comparePath(oldID, doneID), "read", "")
+			refused(t, got, 503, compareBase, "try again later")
+		})
+	}
+	all.Wait()
+	if most := slow.most.Load(); most != want {
+		t.Errorf("of runs of %d cases, %d comparisons went on at once, want %d", total, most, want)
+	}
+	if took := time.Since(begin); took > compareTimeout {
+		t.Errorf("they took %s", took)
+	}
+	// Their places are free again.
+	slow.quick.Store(true)
+	if got := w.call(t, "GET", comparePath(oldID, doneID), "read", ""); got.Code != 200 {
+		t.Errorf("the next one is %d: %s", got.Code, got.Body)
+	}
 }
 
 // slowStore hands out no case before the caller gives up.

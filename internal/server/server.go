@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/history"
@@ -68,8 +69,8 @@ type Options struct {
 
 type server struct {
 	Options
-	// comparing has a place for each comparison that may go on at once.
-	comparing chan struct{}
+	// comparing counts the cases that may be compared at once.
+	comparing *semaphore.Weighted
 }
 
 // New makes the handler of the whole API.
@@ -77,7 +78,7 @@ func New(o Options) http.Handler {
 	if o.History == nil {
 		o.History = noHistory{}
 	}
-	s := &server{Options: o, comparing: make(chan struct{}, maxComparisons)}
+	s := &server{Options: o, comparing: semaphore.NewWeighted(maxCompared)}
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", s.methods(methods{get: s.open(s.health)}))
 	mux.Handle("/openapi.json", s.methods(methods{get: s.open(s.openAPI)}))

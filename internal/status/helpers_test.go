@@ -93,6 +93,10 @@ func ofTags(tags ...string) edit { return func(run *v1alpha1.EvalRun) { run.Spec
 
 func ofTopK(k int32) edit { return func(run *v1alpha1.EvalRun) { run.Spec.TopK = &k } }
 
+func ofStages(stages ...v1alpha1.Stage) edit {
+	return func(run *v1alpha1.EvalRun) { run.Spec.Stages = stages }
+}
+
 // failing is a run that missed its objective.
 var failing = verdict(v1alpha1.VerdictFailed, "ObjectivesMissed", "hit_rate@5 is 0.5000 (min 0.90)")
 

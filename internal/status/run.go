@@ -160,7 +160,7 @@ func Finished(run *v1alpha1.EvalRun, p *suite.Prepared, result *eval.Result, now
 	s.WorstCases = worst(result.Worst)
 	s.Usage = usage(p, result)
 	if p.Judge != nil {
-		setTrust(&s.Conditions, s.Judge, run.Generation, now)
+		setTrust(&s.Conditions, s.Judge, result.Trust.Untrusted, run.Generation, now)
 	}
 	d := result.Decision
 	Verdict(run, v1alpha1.Verdict(d.Verdict), d.Reason, d.Message, now)
@@ -225,18 +225,21 @@ func usage(p *suite.Prepared, result *eval.Result) *v1alpha1.Usage {
 	return u
 }
 
-// setTrust says whether the judge agrees with people.
-func setTrust(conditions *[]metav1.Condition, j *v1alpha1.JudgeStatus, generation int64, now time.Time) {
-	c := metav1.Condition{Type: v1alpha1.ConditionJudgeTrusted, Status: metav1.ConditionUnknown, ObservedGeneration: generation,
-		Reason: ReasonNotCalibrated, Message: "the judge was held against no labelled verdicts: give judge.calibration some"}
-	if j != nil {
-		c.Message, c.Reason = j.Message, ReasonTooFewLabels
-		switch j.Trust {
-		case string(judge.Trusted):
-			c.Status, c.Reason = metav1.ConditionTrue, ReasonAgrees
-		case string(judge.Untrusted):
-			c.Status, c.Reason = metav1.ConditionFalse, ReasonDisagrees
-		}
+// setTrust says whether the judge agrees with people; failed says why that could
+// not be found out.
+func setTrust(conditions *[]metav1.Condition, j *v1alpha1.JudgeStatus, failed string, generation int64, now time.Time) {
+	c := metav1.Condition{Type: v1alpha1.ConditionJudgeTrusted, Status: metav1.ConditionUnknown, ObservedGeneration: generation, Reason: ReasonNotCalibrated}
+	switch {
+	case j == nil && failed != "":
+		c.Message = failed
+	case j == nil:
+		c.Message = "the judge was held against no labelled verdicts: give judge.calibration some"
+	case j.Trust == string(judge.Trusted):
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, ReasonAgrees, j.Message
+	case j.Trust == string(judge.Untrusted):
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, ReasonDisagrees, j.Message
+	default:
+		c.Reason, c.Message = ReasonTooFewLabels, j.Message
 	}
 	set(conditions, metav1.NewTime(now), c)
 }

@@ -10,14 +10,15 @@ import (
 
 func TestFineDrops(t *testing.T) {
 	// Twelve cases: eight with evidence, of which five have a reference and two carry
-	// the tag; two that are answerable without evidence; two without an answer.
+	// the tag; two that are answerable without evidence; two without an answer, of
+	// which one has a reference all the same.
 	var b strings.Builder
 	for i := range 12 {
 		fmt.Fprintf(&b, "- id: q%d\n  question: what is %d\n", i, i)
 		if i < 8 {
 			fmt.Fprintf(&b, "  relevant: d%d\n", i)
 		}
-		if i < 5 {
+		if i < 5 || i == 10 {
 			b.WriteString("  reference_answer: it is so\n")
 		}
 		if i < 2 {

@@ -14,18 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testArgoRollouts runs the real Argo Rollouts on the sample. All rollouts go on at
-// once, for Argo asks every ten seconds.
-func testArgoRollouts(t *testing.T, operator *assay) {
+// startArgoRollouts starts the real one.
+func startArgoRollouts(t *testing.T) {
+	t.Helper()
 	installCRDs(t, "argo-rollouts", "github.com/argoproj/argo-rollouts", filepath.Join("manifests", "crds"))
 	startController(t, "ARGO_ROLLOUTS_BIN",
 		"--kubeconfig", adminFile, "--leader-elect=false", "--loglevel", "warn",
 		"--metricsPort", freePort(t), "--healthzPort", freePort(t))
+}
 
-	const sample = "argo-rollouts.yaml"
-	failing, passing, late := newArgoRelease(t, operator, sample), newArgoRelease(t, operator, sample), newArgoRelease(t, operator, sample)
-	undecided := newArgoRelease(t, operator, sample, "count: 180", "count: 2", "inconclusiveLimit: 180", "inconclusiveLimit: 2")
-	unasked := newArgoRelease(t, operator, sample, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
+// testArgoRollouts tries the sample. All rollouts go on at once, for Argo asks every
+// ten seconds.
+func testArgoRollouts(t *testing.T, operator *assay) {
+	failing, passing, late := newArgoRelease(t, operator), newArgoRelease(t, operator), newArgoRelease(t, operator)
+	undecided := newArgoRelease(t, operator, "count: 180", "count: 2", "inconclusiveLimit: 180", "inconclusiveLimit: 2")
+	unasked := newArgoRelease(t, operator, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
 	all := []*argoRelease{failing, passing, late, undecided, unasked}
 	for _, r := range all {
 		r.deploy(t, "1.0.0")
@@ -80,9 +83,9 @@ func testArgoRollouts(t *testing.T, operator *assay) {
 // argoRelease is a release whose workload is a Rollout.
 type argoRelease struct{ *release }
 
-func newArgoRelease(t *testing.T, operator *assay, sample string, edits ...string) *argoRelease {
+func newArgoRelease(t *testing.T, operator *assay, edits ...string) *argoRelease {
 	t.Helper()
-	return &argoRelease{newRelease(t, operator, sample, edits...)}
+	return &argoRelease{newRelease(t, operator, "argo-rollouts.yaml", edits...)}
 }
 
 func (r *argoRelease) rollout(ctx context.Context) (*unstructured.Unstructured, error) {

@@ -19,13 +19,18 @@ import (
 // every ten seconds.
 const flaggerTimeout = 4 * time.Minute
 
-// testFlagger runs the real Flagger on the sample. All canaries go on at once. No metrics are analysed, so that it needs no metrics server.
-func testFlagger(t *testing.T, operator *assay) {
+// startFlagger starts the real one. No metrics are analysed, so that it needs no
+// metrics server.
+func startFlagger(t *testing.T) {
+	t.Helper()
 	installCRDs(t, "flagger", "github.com/fluxcd/flagger", filepath.Join("artifacts", "flagger", "crd.yaml"))
 	startController(t, "FLAGGER_BIN",
 		"-kubeconfig", adminFile, "-mesh-provider", "kubernetes", "-control-loop-interval", "1s",
 		"-log-level", "info", "-port", freePort(t), "-metrics-server", "http://"+freeAddress(t))
+}
 
+// testFlagger tries the sample. All canaries go on at once.
+func testFlagger(t *testing.T, operator *assay) {
 	failing, passing, late, unasked := newFlaggerRelease(t, operator), newFlaggerRelease(t, operator), newFlaggerRelease(t, operator), newFlaggerRelease(t, operator)
 	all := []*flaggerRelease{failing, passing, late, unasked}
 	for _, r := range all {

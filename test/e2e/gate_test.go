@@ -18,21 +18,43 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
 // TestRolloutControllersObeyTheGate runs the real Argo Rollouts and the real Flagger
-// on the samples, against the operator.
+// on the samples, against the operator, and in the end without it.
 func TestRolloutControllersObeyTheGate(t *testing.T) {
 	operator := startAssayOn(t, "sqlite://"+filepath.Join(t.TempDir(), "history.db"), "--api-anonymous-flagger")
-	t.Run("Argo Rollouts", func(t *testing.T) {
-		t.Parallel()
-		testArgoRollouts(t, operator)
+	startArgoRollouts(t)
+	startFlagger(t)
+	left := newArgoRelease(t, operator, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
+	leftCanary := newFlaggerRelease(t, operator)
+	left.deploy(t, "1.0.0")
+	leftCanary.deploy(t, "1.0.0")
+	t.Run("with the operator up", func(t *testing.T) {
+		t.Run("Argo Rollouts", func(t *testing.T) {
+			t.Parallel()
+			testArgoRollouts(t, operator)
+		})
+		t.Run("Flagger", func(t *testing.T) {
+			t.Parallel()
+			testFlagger(t, operator)
+		})
 	})
-	t.Run("Flagger", func(t *testing.T) {
-		t.Parallel()
-		testFlagger(t, operator)
-	})
+
+	left.waitForPhase(t, "Healthy", "")
+	leftCanary.waitForPhase(t, "Initialized")
+	operator.stop(syscall.SIGKILL)
+	left.gate.decide("Pass")
+	leftCanary.gate.decide("Pass")
+	left.deploy(t, "1.1.0")
+	leftCanary.deploy(t, "1.1.0")
+	left.waitForPhase(t, "Degraded", "RolloutAborted")
+	left.isRolledBack(t, "1.0.0")
+	leftCanary.waitForPhase(t, "WaitingPromotion")
+	leftCanary.waitForSecondRefusal(t)
+	leftCanary.serves(t, "1.0.0")
 }
 
 // sampleAPI is where those samples have Assay's API.
