@@ -21,6 +21,7 @@ import (
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
+	"github.com/assay-dev/assay/internal/suite"
 	"github.com/assay-dev/assay/internal/telemetry"
 )
 
@@ -229,7 +230,7 @@ func (r *SuiteReconciler) tellChanges(base *v1alpha1.EvalSuite, snap *snapshot) 
 	sameSet := before != nil && before.Digest == after.Digest
 	accepted := !sameSet || ptr.Deref(base.Status.ObservedGeneration, 0) != s.Generation || meta.IsStatusConditionTrue(base.Status.Conditions, v1alpha1.ConditionStalled)
 	if fine := snap.golden.fine; accepted && len(fine) > 0 {
-		tell(r.Recorder, s, nil, warning, "DropTooFine", "Check", "%s", strings.Join(fine, "; "))
+		tell(r.Recorder, s, nil, warning, suite.ReasonDropTooFine, "Check", "%s", strings.Join(fine, "; "))
 	}
 	if sameSet {
 		return

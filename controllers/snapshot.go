@@ -45,15 +45,10 @@ func (r *SuiteReconciler) take(ctx context.Context, s *v1alpha1.EvalSuite) (*sna
 	if snap.runs, err = r.runsOf(ctx, r.Client, s, client.MatchingFields{indexRunSuite: s.Name}); err != nil {
 		return nil, err
 	}
-	if snap.targets, err = facts.Targets(ctx, r.Live, s, snap.now); err != nil {
+	if snap.targets, err = r.takeTargets(ctx, s, snap.now); err != nil {
 		return nil, err
 	}
 	snap.awaitsKind = r.ensureRolloutWatch(ctx, s)
-	if snap.targets != nil {
-		r.templateMaps.put(client.ObjectKeyFromObject(s), snap.targets.Seen.ConfigMaps)
-	} else {
-		r.templateMaps.put(client.ObjectKeyFromObject(s), nil)
-	}
 	if snap.golden, snap.fresh, err = r.readGolden(ctx, s); err != nil {
 		return nil, err
 	}

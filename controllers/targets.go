@@ -111,17 +111,25 @@ type templateMaps struct {
 	bySuite map[types.NamespacedName]map[string]string
 }
 
-func (m *templateMaps) put(suite types.NamespacedName, names map[string]string) {
+// put takes over what a look at the targets gave. It says whether there are names
+// that were not known: of a change to those before now, nobody was told.
+func (m *templateMaps) put(suite types.NamespacedName, names map[string]string) (more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.bySuite == nil {
 		m.bySuite = map[types.NamespacedName]map[string]string{}
 	}
+	for name := range names {
+		if _, known := m.bySuite[suite][name]; !known {
+			more = true
+		}
+	}
 	if len(names) == 0 {
 		delete(m.bySuite, suite)
-		return
+		return false
 	}
 	m.bySuite[suite] = names
+	return more
 }
 
 // of are the suites of a namespace whose targets name the ConfigMap.
@@ -135,6 +143,24 @@ func (m *templateMaps) of(namespace, name string) []reconcile.Request {
 		}
 	}
 	return requests
+}
+
+// takeTargets looks at a suite's targets, from now on with an ear for the ConfigMaps
+// that they name.
+func (r *SuiteReconciler) takeTargets(ctx context.Context, s *v1alpha1.EvalSuite, now time.Time) (*status.Targets, error) {
+	for {
+		targets, err := facts.Targets(ctx, r.Live, s, now)
+		if err != nil {
+			return nil, err
+		}
+		var names map[string]string
+		if targets != nil {
+			names = targets.Seen.ConfigMaps
+		}
+		if !r.templateMaps.put(client.ObjectKeyFromObject(s), names) {
+			return targets, nil
+		}
+	}
 }
 
 // revisionNow is the revision that the suite's targets run, settled; empty while

@@ -189,7 +189,7 @@ var flagName = regexp.MustCompile("`(--?[a-z][-a-z]*)")
 
 func TestFlags(t *testing.T) {
 	text := pages(t)["cli.md"]
-	for _, name := range []string{"run", "sample-rag", "operator"} {
+	for _, name := range []string{"run", "golden check", "golden import", "golden add", "sample-rag", "operator"} {
 		_, section, found := strings.Cut(text, "\n## `assay "+name+"`\n")
 		if !found {
 			t.Errorf("cli.md has no section on assay %s", name)
@@ -200,7 +200,7 @@ func TestFlags(t *testing.T) {
 		for _, m := range flagName.FindAllStringSubmatch(section, -1) {
 			documented[m[1]] = true
 		}
-		cmd, _, err := cli.NewRootCommand().Find([]string{name})
+		cmd, _, err := cli.NewRootCommand().Find(strings.Fields(name))
 		if err != nil {
 			t.Fatal(err)
 		}

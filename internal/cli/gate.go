@@ -2,20 +2,25 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 
 	"github.com/assay-dev/assay/internal/gate"
 	"github.com/assay-dev/assay/internal/gating"
 )
 
-// gatePoll is how often a gate that waits is asked.
-const gatePoll = 2 * time.Second
+const (
+	// gatePoll is how often a gate that waits is asked.
+	gatePoll = 2 * time.Second
+	// askWithin bounds one question: an API server that hangs is one that is away.
+	askWithin = 30 * time.Second
+)
 
 type gateOptions struct {
 	clusterOptions
@@ -78,10 +83,16 @@ func (o *gateOptions) run(cmd *cobra.Command, suite string) error {
 	defer cancel()
 	var told string
 	answer, err := await(ctx, o.wait, func(ctx context.Context) (gate.Answer, error) {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
 		a, err := asked.Ask(ctx, namespace, suite, question)
-		if err == nil && o.wait && a.Verdict == gate.Pending && a.Message != told {
-			told = a.Message
-			cmd.PrintErrf("%s: %s\n", a.Verdict, a.Message)
+		say := fmt.Sprintf("%s: %s", a.Verdict, a.Message)
+		if err != nil {
+			say = err.Error()
+		}
+		if o.wait && say != told && (err != nil || a.Verdict == gate.Pending) {
+			told = say
+			cmd.PrintErrln(say)
 		}
 		return a, err
 	})
@@ -100,24 +111,30 @@ func (o *gateOptions) run(cmd *cobra.Command, suite string) error {
 // await asks until the answer is no longer Pending or the context ends; once,
 // where it is not to wait. A cluster that cannot be reached is asked again, for
 // a pipeline should not fail of an API server that restarts; its error counts
-// where nothing better came.
+// where it is the last word. One that refuses to answer will not change its mind.
 func await(ctx context.Context, wait bool, ask func(context.Context) (gate.Answer, error)) (gate.Answer, error) {
 	tick := time.NewTicker(gatePoll)
 	defer tick.Stop()
 	last, lastErr := ask(ctx)
-	for wait && (lastErr != nil || last.Verdict == gate.Pending) {
+	for wait && ctx.Err() == nil && !refused(lastErr) && (lastErr != nil || last.Verdict == gate.Pending) {
 		select {
 		case <-ctx.Done():
 			return last, lastErr
 		case <-tick.C:
 		}
 		answer, err := ask(ctx)
-		if err != nil && errors.Is(err, ctx.Err()) {
+		if err != nil && ctx.Err() != nil {
 			return last, lastErr // the time is up in the middle of a call
 		}
 		last, lastErr = answer, err
 	}
 	return last, lastErr
+}
+
+// refused tells of an error that asking again does not mend: the caller lacks a
+// right, or Assay is not installed.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || meta.IsNoMatchError(err)
 }
 
 // gateDocument is the answer as the gate server gives it.

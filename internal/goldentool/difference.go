@@ -39,6 +39,7 @@ type Nearest struct {
 	// Message says, for people, what the retrieved id has otherwise.
 	Message string `json:"message"`
 
+	// close compares those of the same rank: the larger, the more alike.
 	close float64
 }
 
@@ -152,7 +153,10 @@ func (n *Nearest) affixes(relevant, retrieved parts) bool {
 	if relevant.ending != retrieved.ending {
 		relevant.back, retrieved.back = relevant.ending+relevant.back, retrieved.ending+retrieved.back
 	}
+	// Of several with the same name, the one that takes the smallest change.
+	n.close = -float64(len(wantFront) + len(gotFront))
 	if relevant.back != retrieved.back {
+		n.close -= float64(len(relevant.back) + len(retrieved.back))
 		n.Kind = map[Difference]Difference{"": Suffix, Prefix: PrefixAndSuffix}[n.Kind]
 		said = append(said, change(relevant.back, retrieved.back, "behind"))
 	}
@@ -170,7 +174,7 @@ func change(want, got, where string) string {
 	case got == "":
 		return fmt.Sprintf("lacks %q %s", want, where)
 	}
-	return fmt.Sprintf("has %q %s for %q", got, where, want)
+	return fmt.Sprintf("has %q %s instead of %q", got, where, want)
 }
 
 // withoutCommon cuts the folders that two paths have in common off their ends.

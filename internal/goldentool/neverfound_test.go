@@ -25,12 +25,12 @@ func TestCompareIDs(t *testing.T) {
 		{"docs\\guide.md", "./Docs/guide.md", Slashes, "is the same with other slashes, letter case or URL-encoding"},
 		{"docs/guide.md", "s3://kb/docs/guide.md", Prefix, `has "s3://kb/" in front`},
 		{"https://x.io/docs/guide.md", "docs/guide.md", Prefix, `lacks "https://x.io/" in front`},
-		{"docs/guide.md", "wiki/guide.md", Prefix, `has "wiki/" in front for "docs/"`},
+		{"docs/guide.md", "wiki/guide.md", Prefix, `has "wiki/" in front instead of "docs/"`},
 		{"guide.md", "guide.md#3", Suffix, `has "#3" behind`},
 		{"guide.md#chunk-2", "guide.md", Suffix, `lacks "#chunk-2" behind`},
-		{"guide.md#2", "guide.md#3", Suffix, `has "#3" behind for "#2"`},
+		{"guide.md#2", "guide.md#3", Suffix, `has "#3" behind instead of "#2"`},
 		{"guide", "guide.md", Suffix, `has ".md" behind`},
-		{"guide.md", "guide.html", Suffix, `has ".html" behind for ".md"`},
+		{"guide.md", "guide.html", Suffix, `has ".html" behind instead of ".md"`},
 		{"guide", "guide_3", Suffix, `has "_3" behind`},
 		{"guide_3", "guide", Suffix, `lacks "_3" behind`},
 		{"guide.md", "kb/guide.md::0", PrefixAndSuffix, `has "kb/" in front, and has "::0" behind`},
@@ -101,6 +101,16 @@ func TestSearchLooksInEveryList(t *testing.T) {
 	got := s.Result().NeverFound
 	if len(got) != 1 || got[0].Nearest[0].ID != "s3://kb/docs/a.md#4" || got[0].Nearest[0].Kind != PrefixAndSuffix {
 		t.Errorf("never found: %+v", got)
+	}
+}
+
+// TestSearchPrefersTheSmallestChange among ids of the same name.
+func TestSearchPrefersTheSmallestChange(t *testing.T) {
+	s := NewSearch([]golden.Case{due("q", "s3://kb/sets.md")})
+	s.Add("q", []string{"docs/ko/sets.md", "docs/sets.md", "s3://kc/sots.md", "docs/sets.md#12"})
+	near := s.Result().NeverFound[0].Nearest
+	if len(near) != maxNearest || near[0].ID != "docs/sets.md" || near[1].ID != "docs/sets.md#12" && near[1].ID != "docs/ko/sets.md" {
+		t.Errorf("nearest: %+v", near)
 	}
 }
 

@@ -17,9 +17,9 @@ type engine struct {
 	text func(query string) string
 	// hasTag finds a parameter in eval_cases.tags, oneOf in a list.
 	hasTag, oneOf func(parameter string) string
-	// items is the query for the lists of a page of cases: of run $1, whose ids are
-	// the list $2.
-	items string
+	// items is the query for columns of the lists of some cases: of run $1, whose ids
+	// are the list $2.
+	items func(columns string) string
 	// list is the parameter of oneOf, and of items.
 	list func([]string) (any, error)
 	// insert writes a batch of rows, duplicate says whether it failed for a row with

@@ -118,9 +118,10 @@ func postgresEngine(db *sql.DB) *engine {
 
 // postgresItems looks up case by case. A new run is taken for a few rows here, too,
 // and the server would read all of it and pick out the cases.
-const postgresItems = `SELECT r.case_id, r.item_rank, r.item_id, r.score, r.relevant, r.content
-	FROM unnest($2::text[]) AS page (id), LATERAL (SELECT * FROM eval_retrieved WHERE run_id = $1 AND case_id = page.id OFFSET 0) AS r
-	ORDER BY r.case_id, r.position`
+func postgresItems(columns string) string {
+	return `SELECT ` + columns + ` FROM unnest($2::text[]) AS page (id), LATERAL (SELECT * FROM eval_retrieved WHERE run_id = $1 AND case_id = page.id OFFSET 0) AS r
+		ORDER BY case_id, position`
+}
 
 // postgresInsert streams the rows with COPY, which takes half the time of INSERT.
 func postgresInsert(ctx context.Context, tx *tx, b batch) error {

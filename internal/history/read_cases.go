@@ -179,7 +179,7 @@ func (s *Store) retrieved(ctx context.Context, run int64, cases []Case) error {
 
 func (e *engine) retrievedQuery(run int64, ids []string) (string, []any, error) {
 	list, err := e.list(ids)
-	return e.text(e.items), []any{run, list}, err
+	return e.text(e.items(`case_id, item_rank, item_id, score, relevant, content`)), []any{run, list}, err
 }
 
 // Checkpoint gives what a run that goes on needs to know of the cases that it

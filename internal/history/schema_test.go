@@ -114,6 +114,10 @@ func TestANewRunIsReadAlongIndexes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			texts, textsArgs, err := s.textsQuery(run, ids(cases(1000, 1000+textCases)))
+			if err != nil {
+				t.Fatal(err)
+			}
 			compared, comparedArgs := s.compareQuery(run, "case-01000", comparePage)
 			listed, listedArgs := s.comparedItemsQuery(run, "case-01000", "case-02000")
 			for name, q := range map[string]struct {
@@ -121,7 +125,7 @@ func TestANewRunIsReadAlongIndexes(t *testing.T) {
 				args  []any
 				sorts bool // a page's items, which are few
 			}{
-				"page of cases": {page, pageArgs, false}, "items of that page": {items, itemsArgs, true},
+				"page of cases": {page, pageArgs, false}, "items of that page": {items, itemsArgs, true}, "texts": {texts, textsArgs, true},
 				"cases to compare": {compared, comparedArgs, false}, "items to compare": {listed, listedArgs, false},
 			} {
 				plan, err := collectStrings(t, s, "EXPLAIN "+q.query, q.args...)

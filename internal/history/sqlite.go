@@ -119,14 +119,13 @@ var dollar = regexp.MustCompile(`\$(\d+)`)
 
 func sqliteEngine(read, write *sql.DB, bytes func(context.Context) (int64, error), closeAll func() error) *engine {
 	return &engine{
-		driver: "sqlite",
-		read:   read,
-		write:  write,
-		text:   func(query string) string { return dollar.ReplaceAllString(query, "?$1") },
-		hasTag: func(p string) string { return "EXISTS (SELECT 1 FROM json_each(tags) WHERE value = " + p + ")" },
-		oneOf:  func(p string) string { return "IN (SELECT value FROM json_each(" + p + "))" },
-		items: `SELECT case_id, item_rank, item_id, score, relevant, content
-			FROM eval_retrieved WHERE run_id = $1 AND case_id IN (SELECT value FROM json_each($2)) ORDER BY case_id, position`,
+		driver:    "sqlite",
+		read:      read,
+		write:     write,
+		text:      func(query string) string { return dollar.ReplaceAllString(query, "?$1") },
+		hasTag:    func(p string) string { return "EXISTS (SELECT 1 FROM json_each(tags) WHERE value = " + p + ")" },
+		oneOf:     func(p string) string { return "IN (SELECT value FROM json_each(" + p + "))" },
+		items:     sqliteItems,
 		list:      func(l []string) (any, error) { text, err := json.Marshal(l); return string(text), err },
 		insert:    sqliteInsert,
 		duplicate: sqliteDuplicate,
@@ -135,6 +134,10 @@ func sqliteEngine(read, write *sql.DB, bytes func(context.Context) (int64, error
 		explain:   explainSQLite,
 		close:     closeAll,
 	}
+}
+
+func sqliteItems(columns string) string {
+	return `SELECT ` + columns + ` FROM eval_retrieved WHERE run_id = $1 AND case_id IN (SELECT value FROM json_each($2)) ORDER BY case_id, position`
 }
 
 // sqliteInsert writes many rows a statement, which takes two thirds of the time

@@ -57,6 +57,5 @@ func (s *Store) textsOf(ctx context.Context, run int64, ids []string, f func(cas
 
 func (e *engine) textsQuery(run int64, ids []string) (string, []any, error) {
 	list, err := e.list(ids)
-	return e.text(`SELECT case_id, content FROM eval_retrieved WHERE run_id = $1 AND case_id ` + e.oneOf("$2") + ` ORDER BY case_id, position`),
-		[]any{run, list}, err
+	return e.text(e.items(`case_id, content`)), []any{run, list}, err
 }

@@ -88,9 +88,10 @@ func TestTheKeeperPrunesAndMeasures(t *testing.T) {
 	}
 }
 
-func TestTheAPINeedsAHistory(t *testing.T) {
+// Gates are answered, and runs started, by an operator that keeps no history.
+func TestTheAPINeedsNoHistory(t *testing.T) {
 	_, _, err := newOperator(t, func(o *Options) { o.APIAddress = "127.0.0.1:0" })
-	if err == nil || !strings.Contains(err.Error(), "--history") {
-		t.Errorf("an API without a history gives %v, want a sentence that names --history", err)
+	if err != nil {
+		t.Errorf("an API without a history: %v", err)
 	}
 }

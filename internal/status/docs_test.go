@@ -96,7 +96,7 @@ var elsewhere = map[string]bool{
 	"Failed": true, "Error": true,
 	string(judge.QuotaExceeded): true, string(judge.BudgetExceeded): true,
 	"RunStarted": true, "RunPassed": true, "RunFailed": true, "RunInconclusive": true,
-	"GoldenSetRead": true, "GoldenSetWarnings": true, "MissedSchedule": true, "SlotSkipped": true, "RunNameTaken": true,
+	"GoldenSetRead": true, "GoldenSetWarnings": true, "MissedSchedule": true, "SlotSkipped": true, "RunNameTaken": true, "DropTooFine": true,
 }
 
 // isReason says whether a word is written as reasons are: CamelCase.

@@ -148,6 +148,23 @@ func TestLabelsWithoutAVerdict(t *testing.T) {
 	}
 }
 
+// As many labels are judged at once as cases are asked.
+func TestLabelsAreJudgedInParallel(t *testing.T) {
+	b := newBot(t)
+	meet := make(chan struct{})
+	b.meets = func(r *http.Request) {
+		select { // with the other one that goes at the same time
+		case meet <- struct{}{}:
+		case <-meet:
+		case <-r.Context().Done():
+		}
+	}
+	p, result, _ := run(t, b.answering(t, byOpenAI, calibrated, `{judge: {timeoutSeconds: 5}, execution: {parallelism: 2}}`), RunOptions{}, namespace4(labelled10(false)), Deps{})
+	if got := p.Calibrated(); got == nil || got.Trust != "Trusted" || result.Errored > 0 {
+		t.Errorf("the calibration says %+v, the run %v", got, result.Outcomes)
+	}
+}
+
 // A quota that is used up in the middle of the labels ends the run, and says
 // nothing of the judge.
 func TestACalibrationBeyondTheBudget(t *testing.T) {

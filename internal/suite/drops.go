@@ -10,6 +10,9 @@ import (
 	"github.com/assay-dev/assay/internal/score"
 )
 
+// ReasonDropTooFine is that of the Event which tells of FineDrops.
+const ReasonDropTooFine = "DropTooFine"
+
 // FineDrops warns of every maxDrop that is smaller than what one case of the golden
 // set weighs. A suite that compares with no baseline has none.
 func FineDrops(s *v1alpha1.EvalSuite, set *golden.Set) []string {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -57,6 +59,11 @@ type bot struct {
 	*httptest.Server
 	// fails replies in place of a path, where it is set.
 	fails map[string]http.HandlerFunc
+	// meets, where it is set, holds a request of the judge's up.
+	meets func(*http.Request)
+
+	// open holds how many connections are.
+	open chan int
 
 	mu     sync.Mutex
 	calls  map[string]int
@@ -74,8 +81,18 @@ const (
 
 func newBot(t *testing.T) *bot {
 	t.Helper()
-	b := &bot{fails: map[string]http.HandlerFunc{}, calls: map[string]int{}, header: map[string]http.Header{}, bodies: map[string][]string{}}
-	b.Server = httptest.NewServer(b)
+	b := &bot{fails: map[string]http.HandlerFunc{}, calls: map[string]int{}, header: map[string]http.Header{}, bodies: map[string][]string{}, open: make(chan int, 1)}
+	b.open <- 0
+	b.Server = httptest.NewUnstartedServer(b)
+	b.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			b.open <- <-b.open + 1
+		case http.StateClosed:
+			b.open <- <-b.open - 1
+		}
+	}
+	b.Start()
 	t.Cleanup(b.Close)
 	return b
 }
@@ -90,6 +107,9 @@ func (b *bot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fail := b.fails[r.URL.Path]; fail != nil {
 		fail(w, r)
 		return
+	}
+	if b.meets != nil && r.URL.Path == openAIPath {
+		b.meets(r)
 	}
 	var asked struct{ Query, Question string }
 	_ = json.Unmarshal(body, &asked)
@@ -474,6 +494,31 @@ func TestVerdictsAreKeptForTheNamespace(t *testing.T) {
 	s.Namespace = "other"
 	if _, result, _ := run(t, s, RunOptions{}, namespace4(), d); result.Usage.CacheHits != 0 {
 		t.Errorf("another namespace was told %d verdicts", result.Usage.CacheHits)
+	}
+}
+
+// Nobody keeps a connection of a run that has ended.
+func TestCloseLetsGoOfEveryConnection(t *testing.T) {
+	for name, judge := range map[string]string{"OpenAI": byOpenAI, "Anthropic": byAnthropic} {
+		b := newBot(t)
+		p, result, _ := run(t, b.answering(t, judge), RunOptions{}, namespace4(), Deps{})
+		if n := <-b.open; n < 3 || result.Errored > 0 {
+			t.Errorf("%s: %d connections after the run, %v", name, n, result.Outcomes)
+		} else {
+			b.open <- n
+		}
+		p.Close()
+		// The server hears of it a moment later.
+		deadline := time.After(time.Minute)
+		for n := 1; n > 0; {
+			select {
+			case n = <-b.open:
+				b.open <- n
+				runtime.Gosched()
+			case <-deadline:
+				t.Fatalf("%s: %d connections are still open", name, n)
+			}
+		}
 	}
 }
 

@@ -27,7 +27,10 @@ func fullStatus() v1alpha1.EvalSuiteStatus {
 				add(fmt.Sprintf("%s@%d", family, k))
 			}
 		}
-		for _, family := range []string{"mrr", "r_precision", "error_rate", "retrieval_latency_p95_seconds"} {
+		for _, family := range []string{
+			"mrr", "r_precision", "error_rate", "retrieval_latency_p95_seconds", "answer_latency_p95_seconds", "bleu",
+			"accuracy", "hallucination_rate", "context_relevance", "abstention_accuracy", "abstention_rate",
+		} {
 			add(family)
 		}
 	}

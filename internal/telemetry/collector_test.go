@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/judge"
 )
 
 // suiteList is a SuiteLister of what it holds.
@@ -84,8 +86,22 @@ func metric(name, tag, value string, count int32) v1alpha1.SuiteMetric {
 	return v1alpha1.SuiteMetric{Name: name, Tag: new(tag), Value: value, Count: new(count)}
 }
 
+// moved is a metric with its differences from the baseline and the reference.
+func moved(name, tag, value, delta, reference string) v1alpha1.SuiteMetric {
+	m := metric(name, tag, value, 12)
+	m.Delta, m.ReferenceDelta = delta, reference
+	return m
+}
+
 func objective(metric, tag, bound string, outcome v1alpha1.ObjectiveOutcome) v1alpha1.ObjectiveResult {
 	return v1alpha1.ObjectiveResult{Metric: metric, Tag: tag, Bound: bound, Outcome: outcome}
+}
+
+// sorted puts a label where the exposition has it.
+func sorted(labels, more string) string {
+	all := append(strings.Split(labels, ","), more)
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }
 
 // docsBot is a status with everything in it.
@@ -93,6 +109,8 @@ func docsBot() v1alpha1.EvalSuiteStatus {
 	return v1alpha1.EvalSuiteStatus{
 		HitRate:          "0.9167",
 		GoldenSet:        &v1alpha1.GoldenSetStatus{Digest: "sha256:new", Cases: new(int32(13)), Tags: new(int32(1))},
+		Judge:            &v1alpha1.JudgeStatus{KappaCorrect: "0.8123", KappaGrounded: "-0.0500"},
+		Results:          []v1alpha1.Result{{Run: "another", Reason: "ObjectivesMet"}, {Run: "docs-bot-0123456789", Reason: "LabelsStale"}},
 		LastPassTime:     at(1_800_000_060),
 		NextScheduleTime: "2027-01-15T20:00:00+09:00",
 		Conditions: []metav1.Condition{
@@ -104,11 +122,11 @@ func docsBot() v1alpha1.EvalSuiteStatus {
 			Revision:        "6d4cf56db6",
 			GoldenSetDigest: "sha256:old",
 			CompletionTime:  ptr.To(metav1.NewMicroTime(at(1_800_000_120).Time)),
-			Coverage:        &v1alpha1.Coverage{Retrieval: "0.9167"},
+			Coverage:        &v1alpha1.Coverage{Retrieval: "0.9167", Answer: "1.0000", Judge: "0.9231"},
 			Metrics: []v1alpha1.SuiteMetric{
 				metric("hit_rate@1", "", "0.8333", 12),
-				metric("hit_rate@5", "", "0.9167", 12),
-				metric("hit_rate@5", "howto", "0.7500", 4),
+				moved("hit_rate@5", "", "0.9167", "-0.0833", "-0.1250"),
+				moved("hit_rate@5", "howto", "0.7500", "0.0000", ""),
 				metric("precision@5", "", "0.2167", 12),
 				metric("recall@5", "", "1.0000", 12),
 				metric("f1@5", "", "0.3530", 12),
@@ -123,6 +141,14 @@ func docsBot() v1alpha1.EvalSuiteStatus {
 				metric("error_rate", "", "0.0769", 13),
 				metric("error_rate", "howto", "0.2000", 5),
 				metric("retrieval_latency_p95_seconds", "", "0.0412", 13),
+				metric("answer_latency_p95_seconds", "", "1.2500", 13),
+				metric("bleu", "", "0.3955", 12),
+				metric("accuracy", "", "0.8000", 10),
+				metric("accuracy", "howto", "0.5000", 4),
+				metric("hallucination_rate", "", "0.0333", 13),
+				metric("context_relevance", "", "3.7500", 13),
+				metric("abstention_accuracy", "", "1.0000", 1),
+				metric("abstention_rate", "", "0.0833", 12),
 			},
 			Objectives: []v1alpha1.ObjectiveResult{
 				objective("hit_rate@5", "", "min 0.90", v1alpha1.ObjectiveMet),
@@ -132,14 +158,21 @@ func docsBot() v1alpha1.EvalSuiteStatus {
 	}
 }
 
+var update = flag.Bool("update", false, "write the golden file of testdata")
+
 func TestExposition(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, always))
+	got := exposition(t, reg)
+	if *update {
+		if err := os.WriteFile("testdata/suite.prom", []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	want, err := os.ReadFile("testdata/suite.prom")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := exposition(t, reg)
 	if diff := gocmp.Diff(string(want), got); diff != "" {
 		t.Errorf("exposition (-want +got):\n%s", diff)
 	}
@@ -169,6 +202,8 @@ func TestLint(t *testing.T) {
 	m := NewMetrics(reg)
 	m.RunFinished("rag", "docs-bot", "Schedule", "Passed", time.Second, time.Second)
 	m.ObserveRequest(StageRetrieval, OutcomeOK, 1)
+	m.Judged("rag", "docs-bot", judge.Usage{Calls: 1})
+	m.HistoryLost("rag", "docs-bot", 1)
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +265,40 @@ func TestCollector(t *testing.T) {
 		"metrics that nobody knows": {status: run(
 			metric("hit_rate", "", "0.5", 1), metric("f2", "", "0.5", 1), metric("error_rate@5", "", "0.5", 1),
 			metric("r_precision@5", "", "0.5", 1), metric("f_beta@5", "", "0.5", 1), metric("f0.50@5", "", "0.5", 1),
-			metric("bleu", "", "0.5", 1), metric("", "", "0.5", 1),
+			metric("rouge", "", "0.5", 1), metric("accuracy@5", "", "0.5", 1), metric("", "", "0.5", 1),
 		)},
+		"a metric of the judge": {
+			status: run(metric("hallucination_rate", "", "0.0333", 13), metric("hallucination_rate", "x", "0", 4)),
+			want:   []string{`assay_hallucination_rate{` + labels + `,tag=""} 0.0333`, `assay_hallucination_rate{` + labels + `,tag="x"} 0`},
+		},
+		"differences from baseline and reference": {
+			status: run(moved("mrr", "", "0.5", "-0.25", ""), moved("mrr", "x", "0.5", "", "0.0000"), moved("accuracy", "", "0.5", "NaN", "much")),
+			want: []string{
+				`assay_mrr{k="",` + labels + `,tag=""} 0.5`, `assay_mrr{k="",` + labels + `,tag="x"} 0.5`, `assay_accuracy{` + labels + `,tag=""} 0.5`,
+				`assay_baseline_delta{against="baseline",metric="mrr",` + labels + `,tag=""} -0.25`, `assay_baseline_delta{against="reference",metric="mrr",` + labels + `,tag="x"} 0`,
+			},
+		},
+		"an agreement that is known of one question": {
+			status: v1alpha1.EvalSuiteStatus{Judge: &v1alpha1.JudgeStatus{KappaGrounded: "0.6100", KappaCorrect: ""}},
+			want:   []string{`assay_judge_kappa{` + sorted(labels, `question="grounded"`) + `} 0.61`},
+		},
+		"an agreement that is not known": {status: v1alpha1.EvalSuiteStatus{Judge: &v1alpha1.JudgeStatus{Labels: new(int32(3)), Trust: "Unknown"}}},
+		"a stage that was not due": {
+			status: v1alpha1.EvalSuiteStatus{LastRun: &v1alpha1.LastRun{Coverage: &v1alpha1.Coverage{Answer: "0.5000"}}},
+			want:   []string{`assay_coverage{namespace="rag",stage="answer",suite="docs-bot"} 0.5`},
+		},
+		"labels that fit": {
+			status: v1alpha1.EvalSuiteStatus{LastRun: &v1alpha1.LastRun{Name: "a"}, Results: []v1alpha1.Result{{Run: "b", Reason: "LabelsStale"}, {Run: "a", Reason: "ObjectivesMissed"}}},
+			want:   []string{`assay_labels_stale{` + labels + `,tag=""} 0`},
+		},
+		"labels that do not": {
+			status: v1alpha1.EvalSuiteStatus{LastRun: &v1alpha1.LastRun{Name: "a"}, Results: []v1alpha1.Result{{Run: "a", Reason: "LabelsStale"}}},
+			want:   []string{`assay_labels_stale{` + labels + `,tag=""} 1`},
+		},
+		"labels of a run whose result is gone": {
+			status: v1alpha1.EvalSuiteStatus{LastRun: &v1alpha1.LastRun{Name: "a"}, Results: []v1alpha1.Result{{Run: "b", Reason: "LabelsStale"}}},
+		},
+		"labels without a scored run": {status: v1alpha1.EvalSuiteStatus{Results: []v1alpha1.Result{{Reason: "LabelsStale"}}}},
 		"a metric twice: the first counts": {
 			status: run(metric("mrr", "", "0.5", 1), metric("mrr", "", "0.6", 1), metric("mrr", "x", "0.7", 1), v1alpha1.SuiteMetric{Name: "mrr", Value: "0.8"}),
 			want:   []string{`assay_mrr{k="",` + labels + `,tag=""} 0.5`, `assay_mrr{k="",` + labels + `,tag="x"} 0.7`},
@@ -271,6 +338,8 @@ func TestCollector(t *testing.T) {
 			status: objectives(
 				objective("mrr", "a", "min", open), objective("mrr", "b", "min", met), objective("mrr", "b", "max", open),
 				objective("mrr", "c", "min", open), objective("mrr", "c", "max", met), objective("mrr", "d", "min", "Whatever"),
+				objective("mrr", "e", "min", met), objective("mrr", "e", "maxDrop", v1alpha1.ObjectiveUnproven),
+				objective("mrr", "f", "maxDrop", v1alpha1.ObjectiveNoBaseline),
 			),
 		},
 	} {
@@ -358,15 +427,19 @@ func FuzzCollector(f *testing.F) {
 	f.Fuzz(func(t *testing.T, namespace, name, first, second, tag, otherTag, value, passing, outcome string) {
 		status := v1alpha1.EvalSuiteStatus{
 			GoldenSet:        &v1alpha1.GoldenSetStatus{Digest: tag, Cases: new(int32(-1))},
+			Judge:            &v1alpha1.JudgeStatus{KappaCorrect: value, KappaGrounded: value},
+			Results:          []v1alpha1.Result{{Run: name, Reason: outcome}},
 			NextScheduleTime: value,
 			Conditions: []metav1.Condition{
 				condition(v1alpha1.ConditionPassing, metav1.ConditionStatus(passing)), condition(v1alpha1.ConditionPassing, metav1.ConditionTrue),
 			},
 			LastRun: &v1alpha1.LastRun{
+				Name:     name,
 				Revision: tag,
-				Coverage: &v1alpha1.Coverage{Retrieval: value},
+				Coverage: &v1alpha1.Coverage{Retrieval: value, Answer: value, Judge: value},
 				Metrics: []v1alpha1.SuiteMetric{
 					metric(first, tag, value, 1), metric(second, tag, value, 2), metric(first, otherTag, value, 3), metric(second, otherTag, "1", 4),
+					moved(first, tag, value, value, value), moved(first, otherTag, value, value, value),
 				},
 				Objectives: []v1alpha1.ObjectiveResult{
 					objective(first, tag, value, v1alpha1.ObjectiveOutcome(outcome)), objective(first, otherTag, value, v1alpha1.ObjectiveMet),

@@ -12,11 +12,12 @@ import (
 func TestEveryMetricHasItsGauge(t *testing.T) {
 	scorer, err := score.NewScorer(score.Spec{
 		TopK: 10, K: []int{1, 5}, PrimaryK: 5, Betas: []string{"0.5", "2"}, Unit: score.Chunk, Named: []string{"mrr@3", "f3@7"},
+		Answer: true, Judge: true, Relevance: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{score.ErrorRate, score.LatencyP95}
+	names := []string{score.ErrorRate, score.LatencyP95, score.AnswerLatencyP95}
 	for _, m := range scorer.Metrics() {
 		names = append(names, m.Name)
 	}

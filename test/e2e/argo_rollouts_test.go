@@ -6,12 +6,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/assay-dev/assay/api/v1alpha1"
 )
 
 // startArgoRollouts starts the real one.
@@ -78,6 +81,58 @@ func testArgoRollouts(t *testing.T, operator *assay) {
 		unasked.waitForPhase(t, "Degraded", "RolloutAborted")
 		unasked.isRolledBack(t, "1.0.0")
 	})
+}
+
+// rolloutManifest is a Rollout that is a suite's target.
+const rolloutManifest = `
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: rag}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: rag}}
+  template:
+    metadata: {labels: {app: rag}}
+    spec:
+      containers: [{name: rag, image: "example.com/rag:1"}]
+  strategy: {canary: {}}
+`
+
+// newRolloutTarget is a suite with a Rollout as its target, in a cluster that does
+// not know such a kind.
+func newRolloutTarget(t *testing.T) *deployed {
+	t.Helper()
+	d := newNamespaceToDeploy(t)
+	golden, _, _ := strings.Cut(deployedManifests, "---\napiVersion: apps/v1")
+	d.apply(t, golden, "docs-bot", "{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: rag}")
+	eventually(t, func(ctx context.Context) error {
+		s, err := d.getSuite(ctx, "docs-bot")
+		if err != nil {
+			return err
+		}
+		if targets := s.Status.Targets; len(targets) != 1 || !strings.Contains(targets[0].Message, "install its CRD") {
+			return fmt.Errorf("targets are %+v, want one of a kind that is not installed", targets)
+		}
+		return nil
+	})
+	d.gate(t, "docs-bot").want(t, 2, "Pending", "RolloutInProgress")
+	return d
+}
+
+// testRolloutTarget has the operator find out that the kind is installed now.
+func testRolloutTarget(t *testing.T, d *deployed) {
+	mustKubectl(t, "-n", d.namespace, "apply", "-f", writeFile(t, t.TempDir(), "rollout.yaml", []byte(rolloutManifest)))
+	first := d.waitForVerdict(t, "docs-bot", v1alpha1.VerdictPassed)
+	d.wantEvidence(t, first, "example.com/rag:1")
+	mustKubectl(t, "-n", d.namespace, "patch", "rollout/rag", "--type", "json", "-p",
+		`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example.com/rag:2"}]`)
+	second := d.waitForVerdict(t, "docs-bot", v1alpha1.VerdictPassed, first.Name)
+	if second.Spec.Trigger != v1alpha1.TriggerDeploy {
+		t.Errorf("the run after the Rollout is triggered by %s, want Deploy", second.Spec.Trigger)
+	}
+	d.wantEvidence(t, second, "example.com/rag:2")
+	d.wantRuns(t, "docs-bot", 2)
+	d.gate(t, "docs-bot", "--revision", second.Status.TemplateHashes[0]).want(t, 0, "Pass", "Passed")
 }
 
 // argoRelease is a release whose workload is a Rollout.

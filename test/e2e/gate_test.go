@@ -26,6 +26,7 @@ import (
 // on the samples, against the operator, and in the end without it.
 func TestRolloutControllersObeyTheGate(t *testing.T) {
 	operator := startAssayOn(t, "sqlite://"+filepath.Join(t.TempDir(), "history.db"), "--api-anonymous-flagger")
+	target := newRolloutTarget(t)
 	startArgoRollouts(t)
 	startFlagger(t)
 	left := newArgoRelease(t, operator, "consecutiveErrorLimit: 30", "consecutiveErrorLimit: 1")
@@ -40,6 +41,10 @@ func TestRolloutControllersObeyTheGate(t *testing.T) {
 		t.Run("Flagger", func(t *testing.T) {
 			t.Parallel()
 			testFlagger(t, operator)
+		})
+		t.Run("Rollout as a target", func(t *testing.T) {
+			t.Parallel()
+			testRolloutTarget(t, target)
 		})
 	})
 
