@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -146,17 +145,12 @@ func textsFrom(from Baselines) func(context.Context, string, []string) map[strin
 	return func(ctx context.Context, run string, cases []string) map[string][]string {
 		ctx, cancel := context.WithTimeout(ctx, loadWithin)
 		defer cancel()
-		texts, some := map[string][]string{}, map[string]bool{}
-		err := from.RetrievedTexts(ctx, run, cases, func(id, text string) {
-			digest := eval.TextDigest(text)
-			texts[id] = append(texts[id], digest)
-			some[id] = some[id] || digest != ""
-		})
+		texts := map[string][]string{}
+		err := from.RetrievedTexts(ctx, run, cases, func(id, text string) { texts[id] = append(texts[id], eval.TextDigest(text)) })
 		if err != nil {
 			logf.FromContext(ctx).Error(err, "the texts of earlier results cannot be read, and labels are compared without", "uid", run)
 			return nil
 		}
-		maps.DeleteFunc(texts, func(id string, _ []string) bool { return !some[id] })
 		return texts
 	}
 }

@@ -189,7 +189,7 @@ var flagName = regexp.MustCompile("`(--?[a-z][-a-z]*)")
 
 func TestFlags(t *testing.T) {
 	text := pages(t)["cli.md"]
-	for _, name := range []string{"run", "golden check", "golden import", "golden add", "sample-rag", "operator"} {
+	for _, name := range []string{"run", "compare", "gate", "judge calibrate", "judge label", "golden check", "golden import", "golden add", "sample-rag", "operator"} {
 		_, section, found := strings.Cut(text, "\n## `assay "+name+"`\n")
 		if !found {
 			t.Errorf("cli.md has no section on assay %s", name)

@@ -229,6 +229,7 @@ type HTTPMethod string
 // +kubebuilder:validation:XValidation:rule="!has(self.preset) || self.preset != 'Qdrant' || has(self.request) || has(self.embedding)",message="preset Qdrant searches by vector: give retriever.embedding (url and model), or a request of your own"
 // +kubebuilder:validation:XValidation:rule="!has(self.preset) || self.preset != 'OpenAIVectorStore' || self.topK <= 50",message="an OpenAI vector store returns at most 50 results: set retriever.topK to 50 or less"
 // +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method != 'GET' || !has(self.request)",message="a GET has no body: use the query mapping instead of request, or set retriever.method to POST"
+// +kubebuilder:validation:MinProperties=1
 type Retriever struct {
 	// url that questions are sent to, whole, for example http://docs-bot.rag.svc:8080/search. Left out only where the answer service retrieves by itself (answer.results).
 	// +optional

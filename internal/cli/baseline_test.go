@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +105,35 @@ func TestABaselineInTheDocument(t *testing.T) {
 	// The document of a comparison is a baseline like any other.
 	after := file(t, "after.json", out.stdout)
 	assay(t, "", "run", "--baseline", after, "-f", file(t, "suite.yaml", suiteYAML(s.URL, drop)+goldenYAML)).want(t, 0, "stayed at 0.6667", "")
+}
+
+// Texts are in the document: by them a result is known under another id.
+func TestABaselineKnowsTexts(t *testing.T) {
+	answering := func(rename func(id string) string) *stub {
+		return newStubFunc(t, func(w http.ResponseWriter, _ *http.Request, query string) {
+			id := found[query][0]
+			_ = json.NewEncoder(w).Encode(map[string]any{"results": []map[string]string{{"id": rename(id), "text": "the text of " + id}}})
+		})
+	}
+	same := func(id string) string { return id }
+	chunked := func(id string) string {
+		return map[string]string{"install.md": "chunk-1", "x.md": "x.md", "authors.md": "authors.md"}[id]
+	}
+	for name, tc := range map[string]struct {
+		spec   string
+		code   int
+		stdout string
+	}{
+		"kept":     {"suspend: false", 2, "case q1 wants install.md, nearest retrieved is chunk-1 (same text)"},
+		"not kept": {"history: {storeContent: false}", 1, "hit_rate@5 fell from 0.6667 to 0.3333"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := assay(t, "", "run", "-o", "json", "-f", file(t, "suite.yaml", suiteYAML(answering(same).URL, objective, tc.spec)+goldenYAML))
+			before.want(t, 0, `"verdict": "Passed"`, "docs-bot: Passed")
+			assay(t, before.stdout, "run", "--baseline", "-", "-f", file(t, "suite.yaml", suiteYAML(answering(chunked).URL, strings.Replace(drop, "0.40", "0.3", 1), tc.spec)+goldenYAML)).
+				want(t, tc.code, tc.stdout, "warning: maxDrop 0.3")
+		})
+	}
 }
 
 func TestABaselineThatDidNotPass(t *testing.T) {

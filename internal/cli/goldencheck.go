@@ -52,7 +52,7 @@ nearest ids that were retrieved are shown beside it, and how they differ.
 
   # do its ids fit what the retriever returns?
   assay golden check golden.yaml --retriever -f suite.yaml --top-k 100`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE: o.run,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

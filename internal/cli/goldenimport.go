@@ -54,7 +54,7 @@ The exit code is 0 when the set was written, and 3 when nothing was.`,
   assay golden import --from ragas testset.csv --configmap docs-bot-golden | kubectl apply --server-side -f -
   assay golden import --from csv faq.csv --map question=Prompt --map relevant="Doc IDs"`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE: o.run,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

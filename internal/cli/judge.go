@@ -163,9 +163,9 @@ func (d *calibrationDocument) write(w io.Writer) error {
 		table judge.Confusion
 		kappa *float64
 	}{{"CORRECT", d.Correct, d.KappaCorrect}, {"GROUNDED", d.Grounded, d.KappaGrounded}} {
-		fmt.Fprintf(&b, "\n%-10s  %12s  %12s\n", q.name, "judge: yes", "judge: no")
-		fmt.Fprintf(&b, "%-10s  %12d  %12d\n", "people: yes", q.table.TruePositives, q.table.FalseNegatives)
-		fmt.Fprintf(&b, "%-10s  %12d  %12d\n", "people: no", q.table.FalsePositives, q.table.TrueNegatives)
+		fmt.Fprintf(&b, "\n%-11s  %12s  %12s\n", q.name, "judge: yes", "judge: no")
+		fmt.Fprintf(&b, "%-11s  %12d  %12d\n", "people: yes", q.table.TruePositives, q.table.FalseNegatives)
+		fmt.Fprintf(&b, "%-11s  %12d  %12d\n", "people: no", q.table.FalsePositives, q.table.TrueNegatives)
 		agreement, kappa := "none", "unknown"
 		if share, ok := q.table.Agreement(); ok {
 			agreement = score.Format(share)
@@ -176,17 +176,14 @@ func (d *calibrationDocument) write(w io.Writer) error {
 		fmt.Fprintf(&b, "agreement %s, kappa %s\n", agreement, kappa)
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(d.Ungraded)) {
-		fmt.Fprintf(&b, "\n%s: %d labels got no verdict\n", outcome, d.Ungraded[outcome])
+		fmt.Fprintf(&b, "\n%s: %s got no verdict\n", outcome, counted(d.Ungraded[outcome], "label"))
 	}
 	fmt.Fprintf(&b, "\n%s: %s\n", d.Trust, d.Message)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-type labelOptions struct{ output string }
-
 func newLabelCommand() *cobra.Command {
-	var o labelOptions
 	cmd := &cobra.Command{
 		Use:   "label RESULT.json",
 		Short: "Write a run's verdicts as labelled verdicts, for a person to correct",
@@ -201,12 +198,12 @@ verdict are left out.`,
 		Example: `  assay run -f suite.yaml -f golden.yaml -o json > result.json
   assay judge label result.json > verdicts.jsonl`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runLabel(cmd, args[0]) },
 	}
 	return cmd
 }
 
-func (o *labelOptions) run(cmd *cobra.Command, name string) error {
+func runLabel(cmd *cobra.Command, name string) error {
 	d, err := readDocument(cmd, name)
 	if err != nil {
 		return err

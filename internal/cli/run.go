@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/ptr"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/eval"
@@ -159,6 +160,8 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	// waits for.
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
+	// No other format has texts: a run should not grow with its corpus for nothing.
+	prepared.Plan.KeepText = o.output == formatJSON && ptr.Deref(s.Spec.History.StoreContent, true)
 	d := carryOut(ctx, s, prepared, cmd.ErrOrStderr())
 	if err := o.write(cmd.OutOrStdout(), d); err != nil {
 		return fmt.Errorf("writing the report: %w", err)

@@ -213,6 +213,7 @@ func TestRunPrintsTheDocument(t *testing.T) {
 		Run:        report.Run{Suite: "docs-bot", Namespace: "rag", Trigger: "Manual", Revision: "none"},
 		Verdict:    score.Passed,
 		Reason:     "ObjectivesMet",
+		Total:      3,
 		Message:    "hit_rate@5 is 1.0000 (3 of 3 cases scored), meets min 0.60",
 		Objectives: []report.Objective{{Metric: "hit_rate@5", Bound: "min 0.60", Value: ptr.To(1.0), Outcome: score.Met, Message: "hit_rate@5 is 1.0000 (3 of 3 cases scored), meets min 0.60"}},
 		Coverage:   report.Coverage{Retrieval: ptr.To(1.0)},
@@ -282,7 +283,7 @@ func TestRunTakesAnotherGoldenSet(t *testing.T) {
 
 	latin1 := file(t, "l.csv", "id,question,relevant\n1,caf\xe9,a\n")
 	assay(t, "", "run", "-f", path, "--golden", latin1).want(t, 3, "", "l.csv")
-	assay(t, "", "run", "-f", path, "--golden", "missing.csv").want(t, 3, "", "error: reading the golden set: open missing.csv: no such file or directory")
+	assay(t, "", "run", "-f", path, "--golden", "missing.csv").want(t, 3, "", "error: reading the file of --golden: open missing.csv: no such file or directory")
 	assay(t, "", "run", "-f", path, "--golden", "-").want(t, 3, "", "standard input has no name")
 }
 
@@ -315,7 +316,7 @@ func TestPlanSendsNothing(t *testing.T) {
 	table.want(t, 0, "CALLS       5 before retries, at most 1 at a time\n", "")
 	for _, line := range []string{
 		"SUITE       rag/docs-bot\n", "RETRIEVER   POST " + s.URL + "/search\n", "GOLDEN SET  4 cases, 3 of them asked, 2 tags, sha256:",
-		"SETTINGS    topK 10, unit Chunk\n", "METRICS     hit_rate@{1,3,5,10}, precision@{1,3,5,10}, ", "OBJECTIVES  hit_rate@5, min 0.60\n", "\nNothing was sent to the retriever.\n",
+		"SETTINGS    topK 10, unit Chunk\n", "METRICS     hit_rate@{1,3,5,10}, precision@{1,3,5,10}, ", "OBJECTIVES  hit_rate@5, min 0.60\n", "\nNothing was sent.\n",
 	} {
 		if !strings.Contains(table.stdout, line) {
 			t.Errorf("the plan lacks %q:\n%s", line, table.stdout)
@@ -369,10 +370,10 @@ func TestRunRefusesBadManifests(t *testing.T) {
 	for _, test := range []struct{ name, text, stderr string }{
 		{"min without quotes", suiteYAML(s.URL, "objectives:", "- metric: hit_rate@5", "  min: 0.9"),
 			`suite.yaml:12: EvalSuite docs-bot: spec.objectives[0].min: must be a string, but 0.9 is a number: put it in quotes, min: "0.9"`},
-		{"unknown field", suiteYAML(s.URL, "answer: {}"), "error: suite.yaml:10: EvalSuite docs-bot: spec.answer: unknown field"},
+		{"unknown field", suiteYAML(s.URL, "answers: {}"), "error: suite.yaml:10: EvalSuite docs-bot: spec.answers: unknown field"},
 		{"CEL rule", suiteYAML(s.URL, "timeZone: Asia/Seoul"), "timeZone has no meaning without schedule"},
 		{"schedule", suiteYAML(s.URL, "schedule: every day") + goldenYAML, "spec.schedule"},
-		{"several", suiteYAML(s.URL, "answer: {}", "judge: {}"), "error: 2 problems in the manifests:\nsuite.yaml:10: "},
+		{"several", suiteYAML(s.URL, "answers: {}", "judges: {}"), "error: 2 problems in the manifests:\nsuite.yaml:10: "},
 		{"no ConfigMap", suiteYAML(s.URL), `ConfigMap "golden" is not in the files: add its manifest with -f; a golden set as it stands is given with --golden`},
 		{"ConfigMap of another namespace", suiteYAML(s.URL) + strings.Replace(goldenYAML, "{name: golden}", "{name: golden, namespace: dev}", 1),
 			`ConfigMap "golden" stands in the files for namespace dev only, and the suite is in namespace rag`},
@@ -402,6 +403,7 @@ func TestWrongUseIsNoVerdict(t *testing.T) {
 		{[]string{"run", "suite.yaml"}, `takes no argument "suite.yaml": files are given with -f; see assay run --help`},
 		{[]string{"run", "-f", "x", "-o", "yaml"}, `unknown output format "yaml": use table, json, junit, markdown`},
 		{[]string{"run", "-f", "x", "--top-k", "-1"}, "--top-k is -1: give a number from 1 to 1000"},
+		{[]string{"run", "-f", "x", "--up-to", "verdict"}, `--up-to is "verdict": use retrieval, answer, judge`},
 		{[]string{"run", "-f", "x", "--top-k", "x"}, "see assay run --help"},
 		{[]string{"run", "--threshold", "x"}, "unknown flag: --threshold; see assay run --help"},
 		{[]string{"rnu"}, `unknown command "rnu"`},

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,7 +116,7 @@ func TestJudgeCorrects(t *testing.T) {
 	if r := Judge(alone, Compare(base, head, Options{}), Policy{MinConfidence: "0.95"})[0]; r.Outcome != score.Missed {
 		t.Errorf("alone: %s", r.Message)
 	}
-	both := append(alone, Relative{Metric: score.ErrorRate, MaxDrop: "0.01"}, Relative{Metric: score.LatencyP95, MaxDrop: "0.01"}, Relative{Metric: score.MRR})
+	both := append(slices.Clone(alone), Relative{Metric: score.ErrorRate, MaxDrop: "0.01"}, Relative{Metric: score.LatencyP95, MaxDrop: "0.01"}, Relative{Metric: score.MRR})
 	got := Judge(both, Compare(base, head, Options{}), Policy{MinConfidence: "0.95"})
 	if len(got) != 3 {
 		t.Fatalf("%d results: what has no maxDrop has none", len(got))

@@ -21,7 +21,8 @@ func yamlList(data []byte) (doc, list, next *yaml.Node, err error) {
 		return doc, nil, nil, nil
 	}
 	root := doc.Content[0]
-	if root.Kind == yaml.MappingNode {
+	switch root.Kind {
+	case yaml.MappingNode:
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			if root.Content[i].Value == "cases" {
 				list = root.Content[i+1]
@@ -30,7 +31,7 @@ func yamlList(data []byte) (doc, list, next *yaml.Node, err error) {
 				}
 			}
 		}
-	} else if root.Kind == yaml.SequenceNode {
+	case yaml.SequenceNode:
 		list = root
 	}
 	return doc, list, next, nil
@@ -112,9 +113,7 @@ func appendYAMLNodes(data []byte, cases []golden.Case) ([]byte, error) {
 		list.Style &^= yaml.FlowStyle
 		list.HeadComment, list.LineComment = list.LineComment, ""
 	}
-	for _, item := range added.Content[0].Content {
-		list.Content = append(list.Content, item)
-	}
+	list.Content = append(list.Content, added.Content[0].Content...)
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)

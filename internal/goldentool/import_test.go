@@ -182,6 +182,19 @@ tests:
 		want: []golden.Case{{Question: "q", Answerable: true, Relevant: one("a.md"), Metadata: map[string]any{"type": "x"}}},
 	},
 	{
+		name: "promptfoo with anchors", from: Promptfoo,
+		in: Input{Files: []golden.File{file("tests.yml", `
+- &base {vars: {question: base, answerable: True, &k extra: 0x10, *k : 1.50}, metadata: {kind: ~, "when": 2024-01-01, list: [1, a], deep: {on: yes, f: 1.5}}}
+- {<<: [{vars: {question: ignored}}, *base], vars: {question: merged, answerable: false}}
+- {<<: *base, description: same}
+`)}},
+		want: []golden.Case{
+			{Question: "base", Answerable: true, Metadata: map[string]any{"extra": 1.5, "when": "2024-01-01", "list": []any{int64(1), "a"}, "deep": map[string]any{"on": "yes", "f": 1.5}}},
+			{Question: "merged", Metadata: map[string]any{"when": "2024-01-01", "list": []any{int64(1), "a"}, "deep": map[string]any{"on": "yes", "f": 1.5}}},
+		},
+		dropped: []string{"case that asks what an earlier one asks, but expects something else; give both an id: 1 (base)"},
+	},
+	{
 		name: "LangSmith", from: LangSmith,
 		in: Input{Files: []golden.File{file("dataset.json", `[
 {"id": "u1", "dataset_id": "d", "inputs": {"question": "q", "tenant": "a"}, "outputs": {"answer": "r", "relevant": [{"id": "a", "grade": 2}, {"id": "b", "grade": 0}]}, "metadata": {"dataset_split": ["base"], "zip": 1.5}},
@@ -280,7 +293,10 @@ func checkRoundTrip(t *testing.T, m *Imported) {
 func gzipped(t testing.TB, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	zw := gzip.NewWriter(&b)
+	zw, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := zw.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}

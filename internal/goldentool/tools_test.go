@@ -198,7 +198,7 @@ func TestConfigMapPacks(t *testing.T) {
 	if len(cm.BinaryData["golden.jsonl.gz"]) == 0 || len(set.Cases) != 3000 {
 		t.Errorf("%d cases in %d keys", len(set.Cases), len(cm.BinaryData))
 	}
-	random := make([]byte, 2*maxConfigMapBytes)
+	random := make([]byte, maxConfigMapBytes+64<<10)
 	source := rand.NewChaCha8([32]byte{})
 	_, _ = source.Read(random)
 	if _, err := ConfigMap("n", "", golden.JSONL, random); err == nil || !strings.Contains(err.Error(), "a ConfigMap holds 1024 KiB") {

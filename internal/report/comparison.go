@@ -26,7 +26,7 @@ func WriteComparison(w io.Writer, d *compare.Document, o TableOptions) error {
 	g.add(cell{"HEAD", bold}, cell{text: sideName(d.Head)})
 	g.add(cell{"CASES", bold}, cell{text: fmt.Sprintf("%d of %d in common: %d worse, %d better, %d the same", d.Common, d.Total, d.WorseCount, d.BetterCount, d.SameCount)})
 	for _, difference := range d.Differences {
-		g.add(cell{"DIFFERS", bold}, cell{text: printable(fmt.Sprintf("%s: %s, was %s: not compared: %s", difference.Setting, difference.Head, difference.Base, strings.Join(difference.Metrics, ", ")))})
+		g.add(cell{"DIFFERS", bold}, cell{text: printable(fmt.Sprintf("%s: not compared: %s", differs(difference), strings.Join(difference.Metrics, ", ")))})
 	}
 	g.write(p)
 	p.print("\n")
@@ -35,6 +35,18 @@ func WriteComparison(w io.Writer, d *compare.Document, o TableOptions) error {
 		return p.err
 	}
 	return p.w.Flush()
+}
+
+// differs says what a setting is and was. A judge is known by a fingerprint, which
+// tells people nothing.
+func differs(d compare.DocumentDifference) string {
+	switch {
+	case d.Setting != "judge":
+		return fmt.Sprintf("%s: %s, was %s", d.Setting, d.Head, d.Base)
+	case d.Head == "" || d.Base == "":
+		return "judge: not known of both"
+	}
+	return "judge: another provider, model, prompt or parameters"
 }
 
 func sideName(r compare.DocumentRun) string {
@@ -64,21 +76,25 @@ func comparisonMetrics(p *printer, d *compare.Document, tag string) {
 // comparisonTags names what moved in a tag and by more than nothing, so that an
 // average that stands still hides no group that fell.
 func comparisonTags(p *printer, d *compare.Document) {
-	g := &grid{}
+	g, more := &grid{}, 0
 	g.add(headings("TAG", "METRIC", "BASE", "HEAD", "DELTA", "P", "CASES")...)
 	for _, m := range d.Metrics {
 		if m.Tag == "" || m.Delta == 0 || !headlineFamily(m.Name) {
 			continue
 		}
+		if len(g.rows) > maxTagRows {
+			more++
+			continue
+		}
 		g.add(cell{text: cut(printable(m.Tag), maxNameWidth)}, cell{text: m.Name}, cell{text: score.Format(m.Baseline)}, cell{text: score.Format(m.Value)},
 			cell{signed(m.Delta), movement(m)}, cell{text: pValue(m)}, cell{text: strconv.Itoa(m.Count)})
-		if len(g.rows) > maxTagRows {
-			break
-		}
 	}
 	if len(g.rows) > 1 {
 		p.gap()
 		g.write(p)
+	}
+	if more > 0 {
+		p.printf("and %d more: -o json has every tag\n", more)
 	}
 }
 

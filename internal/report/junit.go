@@ -150,8 +150,11 @@ func (d *Document) properties() []junitProperty {
 		{"verdict", string(d.Verdict)},
 		{"reason", d.Reason},
 	}
-	if d.Coverage.Retrieval != nil {
-		all = append(all, junitProperty{"coverage.retrieval", number(*d.Coverage.Retrieval)})
+	if j := d.Settings.Judge; j != nil {
+		all = append(all, junitProperty{"judge", judgeName(j)})
+	}
+	for _, stage := range d.Coverage.stages() {
+		all = append(all, junitProperty{"coverage." + stage.name, number(stage.ratio)})
 	}
 	for _, m := range d.Metrics {
 		name := "metric." + m.Name

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assay-dev/assay/internal/eval"
+	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/score"
 )
 
@@ -270,7 +271,7 @@ func (d *Document) facts() [][2]string {
 		facts = append(facts, [2]string{"EVIDENCE", fmt.Sprintf("found: %d right, %d wrong; not found: %d right, %d wrong", e.HitRight, e.HitWrong, e.MissRight, e.MissWrong)})
 	}
 	if j := d.Settings.Judge; j != nil {
-		facts = append(facts, [2]string{"JUDGE", printable(strings.TrimSpace(j.Provider+" "+j.Model)) + d.usage()})
+		facts = append(facts, [2]string{"JUDGE", judgeName(j) + d.usage()})
 	}
 	var outcomes []string
 	for _, outcome := range slices.Sorted(maps.Keys(d.Outcomes)) {
@@ -295,16 +296,35 @@ func (d *Document) facts() [][2]string {
 	return facts
 }
 
+// judgeName says who judged.
+func judgeName(j *judge.Identity) string { return printable(j.Provider + " " + j.Model) }
+
+// stageCoverage is the coverage of a stage that was due.
+type stageCoverage struct {
+	name  string
+	ratio float64
+}
+
+// stages gives the coverage of those that were due, in their order.
+func (c Coverage) stages() []stageCoverage {
+	var due []stageCoverage
+	for _, stage := range []struct {
+		name  score.Stage
+		ratio *float64
+	}{{score.RetrievalStage, c.Retrieval}, {score.AnswerStage, c.Answer}, {score.JudgeStage, c.Judge}} {
+		if stage.ratio != nil {
+			due = append(due, stageCoverage{string(stage.name), *stage.ratio})
+		}
+	}
+	return due
+}
+
 // text lists the stages' coverage.
 func (c Coverage) text() string {
-	var said []string
-	for _, stage := range []struct {
-		name  string
-		ratio *float64
-	}{{"retrieval", c.Retrieval}, {"answer", c.Answer}, {"judge", c.Judge}} {
-		if stage.ratio != nil {
-			said = append(said, stage.name+" "+score.Format(*stage.ratio))
-		}
+	stages := c.stages()
+	said := make([]string, len(stages))
+	for i, stage := range stages {
+		said[i] = stage.name + " " + score.Format(stage.ratio)
 	}
 	return strings.Join(said, ", ")
 }

@@ -53,7 +53,7 @@ func TestAGateIs200WhateverItSays(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.gates.answer = test.answer
+			w.answer = test.answer
 			got := w.call(t, "GET", gatePath, "read", "")
 			if diff := cmp.Diff(test.want+"\n", got.Body.String()); got.Code != 200 || diff != "" {
 				t.Errorf("%d\n%s", got.Code, diff)
@@ -73,7 +73,7 @@ func TestWhatAGateIsAsked(t *testing.T) {
 		if got := w.call(t, "GET", target, "read", ""); got.Code != 200 {
 			t.Errorf("%s is %d: %s", target, got.Code, got.Body)
 		}
-		if diff := cmp.Diff([]string{want}, w.gates.questions); diff != "" {
+		if diff := cmp.Diff([]string{want}, w.questions); diff != "" {
 			t.Errorf("%s: %s", target, diff)
 		}
 	}
@@ -86,7 +86,7 @@ func TestGateQueriesThatAreRefused(t *testing.T) {
 	} {
 		w := newWorld(t)
 		refused(t, w.call(t, "GET", gatePath+"?"+query, "read", ""), 400, gatePath, word)
-		if len(w.gates.questions) > 0 {
+		if len(w.questions) > 0 {
 			t.Errorf("%s: the gate was asked", query)
 		}
 	}
@@ -96,7 +96,7 @@ func TestAGateOfASuiteThatCannotBe(t *testing.T) {
 	for _, name := range []string{"no%2Fname", "UPPER", "a..b", "%00", strings.Repeat("a", 300)} {
 		w := newWorld(t)
 		got := w.call(t, "GET", "/v1/gate/rag/"+name, "all", "")
-		if got.Code != 200 || !contains(got.Body.String(), `"verdict":"Inconclusive"`) || !contains(got.Body.String(), `"reason":"SuiteNotFound"`) || len(w.gates.questions) > 0 {
+		if got.Code != 200 || !contains(got.Body.String(), `"verdict":"Inconclusive"`) || !contains(got.Body.String(), `"reason":"SuiteNotFound"`) || len(w.questions) > 0 {
 			t.Errorf("%s is %d: %s", name, got.Code, got.Body)
 		}
 		refused(t, w.call(t, "GET", "/v1/gate/rag/"+name, "none", ""), 403, "/v1/gate/rag/"+name)
@@ -125,7 +125,7 @@ func TestFlagger(t *testing.T) {
 		for hook, opens := range map[string]gate.Verdict{"/gate": gate.Pass, "/rollback": gate.Fail} {
 			t.Run(fmt.Sprintf("%s of %q", hook, verdict), func(t *testing.T) {
 				w := newWorld(t)
-				w.gates.answer = gate.Answer{Verdict: verdict, Reason: "Reason", Message: "the message"}
+				w.answer = gate.Answer{Verdict: verdict, Reason: "Reason", Message: "the message"}
 				got := w.call(t, "POST", flaggerPath+hook, "read", `{"name": "docs-bot", "namespace": "rag", "phase": "WaitingPromotion", "checksum": "5b8f"}`)
 				if verdict != opens {
 					refused(t, got, 409, flaggerPath+hook, string(verdict)+" (Reason): the message")
@@ -133,7 +133,7 @@ func TestFlagger(t *testing.T) {
 					t.Errorf("%d %s", got.Code, got.Body)
 				}
 				// What is live, whatever the body says.
-				if diff := cmp.Diff([]string{`rag/docs-bot "" ""`}, w.gates.questions); diff != "" {
+				if diff := cmp.Diff([]string{`rag/docs-bot "" ""`}, w.questions); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -155,7 +155,7 @@ func TestFlaggerMaySendAnything(t *testing.T) {
 	w := newWorld(t)
 	refused(t, w.call(t, "POST", flaggerPath+"/gate", "read", strings.Repeat("x", maxBody+1)), 413, flaggerPath+"/gate", "64 KiB")
 	refused(t, w.call(t, "POST", flaggerPath+"/gate?endpoint=canary", "read", ""), 400, flaggerPath+"/gate", `"endpoint" is no parameter of this call; it takes none`)
-	if len(w.gates.questions) > 0 {
+	if len(w.questions) > 0 {
 		t.Error("the gate was asked")
 	}
 }
@@ -216,7 +216,7 @@ func FuzzGate(f *testing.F) {
 				return
 			}
 			w := newWorld(t)
-			w.gates.answer = gate.Answer{Verdict: gate.Pending}
+			w.answer = gate.Answer{Verdict: gate.Pending}
 			got := httptest.NewRecorder()
 			w.handler.ServeHTTP(got, r)
 			if known := []int{200, 304, 400, 401, 403, 404, 405, 409, 413, 415, 422, 202}; !slices.Contains(known, got.Code) {

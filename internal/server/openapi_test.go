@@ -94,7 +94,7 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 	promote, rollback := flaggerPath+"/gate", flaggerPath+"/rollback"
 	says := func(verdict gate.Verdict, path string) func(*testing.T, *world) int {
 		return func(t *testing.T, w *world) int {
-			w.gates.answer.Verdict = verdict
+			w.answer.Verdict = verdict
 			return w.call(t, "POST", path, "read", "").Code
 		}
 	}

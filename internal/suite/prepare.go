@@ -83,7 +83,7 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 	p.Plan.Head = compare.Side{
 		Revision: p.Revision, GoldenSetDigest: p.GoldenSetDigest, EvaluationDigest: p.EvaluationDigest, Tokenizer: string(plan.Score.Tokenizer),
 	}
-	if err := p.connect(newCredentials(ctx, s.Namespace, src), s, o, at, refs, d); err != nil {
+	if err := p.connect(newCredentials(ctx, s.Namespace, src), s, at, refs, d); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 }
 
 // connect makes the clients of whom the run asks.
-func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, o RunOptions, at urls, refs Referenced, d Deps) error {
+func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, at urls, refs Referenced, d Deps) error {
 	// What the run asks nobody with need not be there.
 	asked := s.DeepCopy()
 	if !p.Plan.Score.Answer {

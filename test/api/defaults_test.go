@@ -33,7 +33,8 @@ func TestDefaultsOfASuite(t *testing.T) {
 			MaxRetries:     ptr.To[int32](2),
 			WarmupRequests: ptr.To[int32](0),
 		},
-		Scoring:           v1alpha1.Scoring{Unit: v1alpha1.UnitChunk, MinCoverage: "0.95"},
+		Scoring:           v1alpha1.Scoring{Unit: v1alpha1.UnitChunk, BLEUTokenizer: v1alpha1.BLEUWhitespace, MinCoverage: "0.95"},
+		Baseline:          v1alpha1.Baseline{Policy: v1alpha1.BaselineLastPassed, OnNotComparable: v1alpha1.NotComparableIgnore},
 		JitterSeconds:     ptr.To[int32](0),
 		Suspend:           ptr.To(false),
 		ConcurrencyPolicy: v1alpha1.ForbidConcurrent,
@@ -72,7 +73,7 @@ spec:
 		name      string
 		got, want any
 	}{
-		{"scoring", suite.Spec.Scoring, v1alpha1.Scoring{Unit: v1alpha1.UnitDocument, MinCoverage: "0.95"}},
+		{"scoring", suite.Spec.Scoring, v1alpha1.Scoring{Unit: v1alpha1.UnitDocument, BLEUTokenizer: v1alpha1.BLEUWhitespace, MinCoverage: "0.95"}},
 		{"execution", suite.Spec.Execution, v1alpha1.Execution{Parallelism: 1, TimeoutSeconds: 1800}},
 		{"history", suite.Spec.History, v1alpha1.History{PassedRuns: ptr.To[int32](0), FailedRuns: ptr.To[int32](10), StoreContent: ptr.To(true)}},
 		{"gate", suite.Spec.Gate, v1alpha1.Gate{MaxAgeSeconds: 86400}},

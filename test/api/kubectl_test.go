@@ -53,7 +53,7 @@ func TestKubectlGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	suite.Status = v1alpha1.EvalSuiteStatus{
-		ObservedGeneration: ptr.To[int64](1), HitRate: "0.9167", MRR: "0.7330", NextScheduleTime: next,
+		ObservedGeneration: ptr.To[int64](1), HitRate: "0.9167", MRR: "0.7330", Accuracy: "0.8000", HallucinationRate: "0.0300", NextScheduleTime: next,
 		LastRun: &v1alpha1.LastRun{Name: "columns-0123456789", CompletionTime: ptr.To(metav1.NewMicroTime(ended.Time))},
 		Conditions: []metav1.Condition{
 			{Type: v1alpha1.ConditionPassing, Status: metav1.ConditionTrue, Reason: "Passed", LastTransitionTime: ended},
@@ -71,7 +71,7 @@ func TestKubectlGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.Status = v1alpha1.EvalRunStatus{
-		Verdict: v1alpha1.VerdictPassed, ProgressText: "120/120", HitRate: "0.9167", MRR: "0.7330", Duration: "1m12s",
+		Verdict: v1alpha1.VerdictPassed, ProgressText: "120/120", HitRate: "0.9167", MRR: "0.7330", Accuracy: "0.8000", HallucinationRate: "0.0300", Duration: "1m12s",
 		Reason: "ObjectivesMet", Message: "all objectives are met",
 	}
 	if err := cluster.Status().Update(t.Context(), run); err != nil {
@@ -86,21 +86,21 @@ func TestKubectlGet(t *testing.T) {
 	}{
 		{
 			"suites", []string{"get", "evs", "columns"},
-			[]string{"NAME", "PASSING", "HIT-RATE", "MRR", "LAST-RUN", "NEXT", "AGE"},
-			[]string{"columns", "True", "0.9167", "0.7330", "3m", next},
+			[]string{"NAME", "PASSING", "HIT-RATE", "MRR", "ACCURACY", "HALLUCINATION", "LAST-RUN", "NEXT", "AGE"},
+			[]string{"columns", "True", "0.9167", "0.7330", "0.8000", "0.0300", "3m", next},
 		},
 		{
 			"runs", []string{"get", "evr", run.Name},
-			[]string{"NAME", "SUITE", "TRIGGER", "VERDICT", "PROGRESS", "HIT-RATE", "MRR", "DURATION", "AGE"},
-			[]string{run.Name, "columns", "Schedule", "Passed", "120/120", "0.9167", "0.7330", "1m12s"},
+			[]string{"NAME", "SUITE", "TRIGGER", "VERDICT", "PROGRESS", "HIT-RATE", "MRR", "ACCURACY", "HALLUCINATION", "DURATION", "AGE"},
+			[]string{run.Name, "columns", "Schedule", "Passed", "120/120", "0.9167", "0.7330", "0.8000", "0.0300", "1m12s"},
 		},
 		{
 			"suites, wide", []string{"get", "evalsuites", "columns", "-o", "wide"},
-			[]string{"NAME", "PASSING", "HIT-RATE", "MRR", "LAST-RUN", "NEXT", "AGE", "READY", "REASON"}, nil,
+			[]string{"NAME", "PASSING", "HIT-RATE", "MRR", "ACCURACY", "HALLUCINATION", "LAST-RUN", "NEXT", "AGE", "READY", "REASON"}, nil,
 		},
 		{
 			"runs, wide", []string{"get", "evalruns", run.Name, "-o", "wide"},
-			[]string{"NAME", "SUITE", "TRIGGER", "VERDICT", "PROGRESS", "HIT-RATE", "MRR", "DURATION", "AGE", "REASON", "MESSAGE"}, nil,
+			[]string{"NAME", "SUITE", "TRIGGER", "VERDICT", "PROGRESS", "HIT-RATE", "MRR", "ACCURACY", "HALLUCINATION", "DURATION", "AGE", "REASON", "MESSAGE"}, nil,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -26,6 +26,7 @@ var changes = map[string]string{
 	"revision": `{"spec":{"revision":"other"}}`,
 	"tags":     `{"spec":{"tags":["a"]}}`,
 	"topK":     `{"spec":{"topK":4}}`,
+	"stages":   `{"spec":{"stages":["Retrieval"]}}`,
 }
 
 func TestSpecOfARunCannotBeChanged(t *testing.T) {

@@ -224,7 +224,7 @@ func installMockLLM(t *testing.T) string {
 		t.Fatal(err)
 	}
 	// Beside its place, so that it is there whole or not at all.
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mock-llm-")
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mock-llm-") //nolint:usetesting // it is renamed, which works within one file system
 	if err != nil {
 		t.Fatal(err)
 	}
