@@ -131,6 +131,10 @@ authors.md (q1)
 		t.Errorf("%+v (-want +got):\n%s", d.Retriever, diff)
 	}
 
+	// Nobody but the retriever is asked, nor its Secret needed.
+	answering := suiteYAML(fits.URL, "answer: {url: http://answer.invalid/, auth: {bearerTokenSecretRef: {name: none, key: token}}}", "judge: {provider: Lexical}", objective)
+	assay(t, "", "golden", "check", set, "--retriever", "-f", file(t, "s.yaml", answering)).want(t, 0, "FOUND       3 of 3", "")
+
 	// A set with problems is not asked.
 	before := differs.calls.Load()
 	assay(t, "", "golden", "check", file(t, "b.yaml", "- id: x\n"), "--retriever", "-f", file(t, "s.yaml", suite)).want(t, 1, "question: is missing", "")
@@ -229,6 +233,12 @@ func TestGoldenImport(t *testing.T) {
 	} {
 		assay(t, "", append([]string{"golden", "import"}, test.args...)...).want(t, 3, "", test.stderr)
 	}
+	var rows strings.Builder
+	for i := range 10 {
+		rows.WriteString(strings.Repeat(string(rune('a'+i)), 30_000) + ",a.md\n")
+	}
+	write("large.csv", "question,relevant\n"+rows.String())
+	assay(t, "", "golden", "import", "--from", "csv", "large.csv", "--configmap", "x").want(t, 0, "kind: ConfigMap", "warning: the manifest is over 256 KiB: apply it with kubectl apply --server-side\n10 cases")
 	write("twice.csv", "id,question\n1,a\n1,b\n")
 	assay(t, "", "golden", "import", "--from", "csv", "twice.csv", "-O", "twice.yaml").want(t, 3, "", `nothing was written: case "1": id: duplicate id`)
 	if fileExists("twice.yaml") {
@@ -285,6 +295,11 @@ func TestGoldenAdd(t *testing.T) {
 	check(fresh, `{"id":"`+idOf(t, fresh)+`","question":"Who am I?","answerable":false}`+"\n")
 	assay(t, "", "golden", "add", fresh, "-f", file(t, "c.yaml", "- {id: x, question: one}\n- {id: y, question: two}\n"), "--tag", "t").want(t, 0, "", "2 cases added to "+fresh+", which has 3 cases\n")
 	assay(t, "", "golden", "add", fresh, "--question", "none", "--unanswerable").want(t, 0, "", "which has 4 cases")
+
+	// What a case says is corrected by the flags.
+	corrected := filepath.Join(t.TempDir(), "c.yaml")
+	assay(t, "id: x\nquestion: q\nrelevant: a.md\n", "golden", "add", corrected, "-f", "-", "--unanswerable", "--question", "p", "--reference", "none").want(t, 0, "", "which has 1 case")
+	check(corrected, "- id: x\n  question: p\n  reference_answer: none\n  answerable: false\n")
 
 	for _, test := range []struct {
 		stdin  string

@@ -209,6 +209,11 @@ tests:
 		dropped: []string{"dataset_id: LangSmith's own: 1 (#1)", "relevant id with grade 0: 1 (b)"},
 	},
 	{
+		name: "LangSmith with a name of its own for the only input", from: LangSmith, options: Options{Map: map[string]string{"question": "inputs.topic", "relevant": "outputs.sources"}},
+		in:   Input{Files: []golden.File{file("dataset.jsonl", `{"inputs": {"topic": "q"}, "outputs": {"sources": "a.md"}}`)}},
+		want: []golden.Case{{Question: "q", Answerable: true, Relevant: one("a.md")}},
+	},
+	{
 		name: "CSV with columns of its own", from: CSV,
 		options: Options{Map: map[string]string{"question": "Frage", "relevant": "Dokumente", "metadata.tenant": "Mandant", "id": "Nr"}, Separator: "|", Delimiter: ';'},
 		in:      Input{Files: []golden.File{file("fragen.csv", "\ufeffNr;Frage;Dokumente;Mandant;Farbe;answerable;type\n007;Wer?;a.md | b.md;x;rot;;howto\n8;Wo?;;;;no;\n9;;c.md;;;;\n;;;;;;\n")}},

@@ -65,16 +65,16 @@ func TestSearch(t *testing.T) {
 		due("q2", "b.md", "c.md"),
 		due("q3", "lost.md"),
 		due("q4", "unasked.md"),
-		due("q5", "cafe\u0301.md"),
+		due("q5", "cafe\u0301.md", "th\u00e9.md"),
 		{ID: "q6", Question: "q6", Answerable: false, Relevant: []golden.Relevant{{ID: "of no account.md", Grade: 1}}},
 	})
 	s.Add("q1", []string{"a.md", "kb/b.md"})
-	s.Add("q2", []string{"x.md", "caf\u00e9.md"})
+	s.Add("q2", []string{"x.md", "caf\u00e9.md", "the\u0301.md"})
 	s.Add("q3", []string{"c.md", "last.md", "totally/different"})
 	s.Add("q5", nil)
 	got := s.Result()
 	want := Result{
-		RelevantIDs: 5, Found: 3, Retrieved: 7,
+		RelevantIDs: 6, Found: 4, Retrieved: 8,
 		NeverFound: []NeverFound{
 			{ID: "b.md", Cases: []string{"q1", "q2"}, Nearest: []Nearest{
 				{ID: "kb/b.md", Kind: Prefix, Message: `has "kb/" in front`},

@@ -23,7 +23,7 @@ func mustRead(t testing.TB, name string, data []byte) *golden.Set {
 var everything = golden.Case{
 	ID: "007", Name: "Yes", Question: "first: line\n\n\tsecond # line\n", Answerable: false,
 	Relevant:        []golden.Relevant{{ID: "a;b.md#1", Grade: 2.5}, {ID: "true", Grade: 1}, {ID: "1e3", Grade: 1}},
-	ReferenceAnswer: " \"quoted\" \\ 😀\u2028\u0085\x01 ", Tags: []string{"1.10", "a, b", "korean"},
+	ReferenceAnswer: " \"quoted\" \\ 😀\u2028\u0085\x01\U000E0001 ", Tags: []string{"1.10", "a, b", "korean"},
 	History:  []golden.Turn{{Role: "user", Content: "one\ntwo"}, {Role: "assistant", Content: ""}},
 	Metadata: map[string]any{"n": int64(1), "f": 1.0, "b": true, "z": nil, "s": "0x10", "l": []any{"a", map[string]any{"k: y": "v"}}, "big": 1e20},
 }

@@ -280,3 +280,42 @@ func TestJUnitSaysWhoJudged(t *testing.T) {
 		}
 	}
 }
+
+// FuzzComparison sets any document against a run: what is written is for a terminal
+// and for a comment, whatever stands in it.
+func FuzzComparison(f *testing.F) {
+	var b strings.Builder
+	if err := WriteJSON(&b, after()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.String())
+	const evil = `\u001b[31m\u0007\u202e`
+	f.Add(strings.ReplaceAll(`{"run": {"suite": "s", "name": "EVIL", "revision": "EVIL"}, "verdict": "EVIL", "settings": {"evaluationDigest": "e", "topK": 10, "unit": "EVIL", "bleuTokenizer": "EVIL", "judge": {"provider": "EVIL"}},
+	  "cases": [{"id": "right", "digest": "dright", "rank": -1, "outcome": "EVIL", "tags": ["EVIL", ""], "metrics": {"accuracy": 1e308, "mrr": -1, "EVIL": 0}, "retrieved": [{"id": "EVIL"}]}]}`, "EVIL", evil))
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Read([]byte(text))
+		if err != nil || d.Next != "" || len(d.Cases) > 50 {
+			return
+		}
+		tidy := func(write func(io.Writer) error) {
+			var out strings.Builder
+			if err := write(&out); err != nil || strings.ContainsAny(out.String(), "\x1b\x07\u202e") {
+				t.Fatalf("%v in %q", err, out.String())
+			}
+		}
+		for _, sides := range [][2]*Document{{before(), d}, {d, after()}} {
+			c, err := CompareDocuments(sides[0], sides[1], compare.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tidy(func(w io.Writer) error { return WriteComparison(w, c.Document(), TableOptions{}) })
+			own := after()
+			own.Comparison = c.Document()
+			tidy(func(w io.Writer) error { return WriteTable(w, own, TableOptions{}) })
+			tidy(func(w io.Writer) error { return WriteMarkdown(w, own) })
+			if err := WriteJSON(io.Discard, own); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
