@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -229,17 +228,16 @@ func ranksBefore(c *compare.Comparison) map[string]int {
 // and however its letters are composed: 16 hexadecimal digits of a SHA-256. It is
 // empty where there is no text.
 func TextDigest(text string) string {
-	sum := sha256.New()
-	blank := true
+	plain := make([]byte, 0, len(text))
 	for word := range strings.FieldsSeq(norm.NFC.String(text)) {
-		if !blank {
-			_, _ = io.WriteString(sum, " ")
+		if len(plain) > 0 {
+			plain = append(plain, ' ')
 		}
-		_, _ = io.WriteString(sum, word)
-		blank = false
+		plain = append(plain, word...)
 	}
-	if blank {
+	if len(plain) == 0 {
 		return ""
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
+	sum := sha256.Sum256(plain)
+	return hex.EncodeToString(sum[:8])
 }

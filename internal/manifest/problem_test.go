@@ -94,11 +94,10 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 			`standard input:8: EvalSuite bot: spec.retriever.topK: must be of type integer: remove the quotes around 5`,
 			"standard input:1: EvalSuite bot: the rules between fields were not checked yet: correct the above first",
 		}},
-		{"several at once, in the order of lines", spec(goldenLine, "retriever:", "  url: \"http://bot\"", "  topk: 5", "  preset: Elastic", "answer: {}"), []string{
+		{"several at once, in the order of lines", spec(goldenLine, "retriever:", "  url: \"http://bot\"", "  topk: 5", "  preset: Elastic", "answers: {}"), []string{
 			"standard input:8: EvalSuite bot: spec.retriever.topk: unknown field: did you mean topK?",
 			`standard input:9: EvalSuite bot: spec.retriever.preset: "Elastic" is not supported: use "Assay", "OpenSearch", "Qdrant", "Weaviate", "OpenAIVectorStore"`,
-			"standard input:10: EvalSuite bot: spec.answer: unknown field: known here are concurrencyPolicy, endpoints, execution, gate, goldenSet, history, jitterSeconds, " +
-				"objectives, onGoldenSetChange, retriever, schedule, scoring, startingDeadlineSeconds, suspend, timeZone",
+			"standard input:10: EvalSuite bot: spec.answers: unknown field: did you mean answer?",
 			"standard input:1: EvalSuite bot: the rules between fields were not checked yet: correct the above first",
 		}},
 		{"CEL rules", spec(goldenLine, "retriever: {url: \"ftp://bot\", topK: 3}", "objectives:", "- metric: hit_rate@5", "  min: \"0,9\""), []string{

@@ -158,6 +158,8 @@ func TestWhoMayCompare(t *testing.T) {
 
 func TestARunThatMeasuredNothing(t *testing.T) {
 	w := compared(t)
+	refused(t, w.call(t, "GET", comparePath(doneID, openID), "read", ""), 409, compareBase, "docs-bot-3", "has not ended")
+	refused(t, w.call(t, "GET", comparePath(doneID, queuedID), "read", ""), 409, compareBase, "docs-bot-4", "has not begun")
 	w.memory.runs[2].Document, w.memory.runs[2].Verdict, w.memory.runs[2].Reason = nil, "Error", "AttemptsExceeded"
 	refused(t, w.call(t, "GET", comparePath(oldID, doneID), "read", ""), 409, compareBase, "docs-bot-1", "measured nothing", "AttemptsExceeded")
 	w.memory.runs[2].Document = []byte(`{"metrics": 5}`)
