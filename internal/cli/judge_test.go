@@ -177,7 +177,7 @@ func TestRunUpToAStage(t *testing.T) {
 
 func TestPlanOfAnswersAndJudge(t *testing.T) {
 	b := newBot(t)
-	path := b.suite(t, model, "objectives: [{metric: accuracy, min: \"0.5\", maxDrop: \"0.2\"}]", "endpoints: [{name: canary, answerURL: http://canary/answer}]")
+	path := b.suite(t, model, "objectives: [{metric: accuracy, min: \"0.5\", maxDrop: \"0.2\"}]", "endpoints: [{name: canary, answerURL: http://canary/answer}, {name: lists, retrieverURL: http://canary/search}]")
 	got := assay(t, "", "run", "-f", path, "--plan", "--endpoint", "canary")
 	for _, line := range []string{
 		"RETRIEVER   POST " + b.URL + "/search (endpoint canary)\nANSWER      http://canary/answer\nJUDGE       OpenAI gpt-5-mini\nGOLDEN SET  10 cases, 10 of them asked, 2 tags, sha256:",
@@ -193,6 +193,12 @@ func TestPlanOfAnswersAndJudge(t *testing.T) {
 	if p.AnswerURL != b.URL+"/answer" || p.Calls != 30 || p.EstimatedTokens < 10_000 || p.Settings.Judge == nil || p.Settings.Judge.Model != "gpt-5-mini" {
 		t.Errorf("the plan is %+v", p)
 	}
+	assay(t, "", "run", "-f", path, "--plan", "--endpoint", "lists").
+		want(t, 0, "RETRIEVER   POST http://canary/search (endpoint lists)\nANSWER      "+b.URL+"/answer\n", "")
+	// With answers, a case that retrieval is not due for is asked as well.
+	none := file(t, "none.yaml", "- {id: a, question: \"Who is the king?\", answerable: false}\n")
+	assay(t, "", "run", "-f", path, "--plan", "--golden", none).want(t, 0, "GOLDEN SET  1 case, 1 of them asked, ", "")
+	assay(t, "", "run", "-f", path, "--plan", "--golden", none, "--up-to", "retrieval").want(t, 0, "GOLDEN SET  1 case, 0 of them asked, ", "")
 	short := assay(t, "", "run", "-f", path, "--plan", "--up-to", "retrieval")
 	short.want(t, 0, "CALLS       10 before retries, at most 1 at a time\n", "")
 	if strings.Contains(short.stdout, "ANSWER  ") || strings.Contains(short.stdout, "JUDGE  ") {

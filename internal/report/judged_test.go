@@ -218,6 +218,11 @@ func TestSide(t *testing.T) {
 	if values := bare.Side().Cases[0].Values; values == nil || len(values) != 0 {
 		t.Errorf("a call that was refused says nothing of how long the work takes: %v", values)
 	}
+	// Retrieval is not due where the corpus has no answer, whatever ids stand there.
+	bare.Cases[0].Answerable, bare.Cases[0].Relevant = ptr.To(false), []golden.Relevant{{ID: "b", Grade: 1}}
+	if relevant := bare.Side().Cases[0].Relevant; relevant != nil {
+		t.Errorf("a case without an answer in the corpus has the relevant ids %v", relevant)
+	}
 	if bare.Side().Judge != "" {
 		t.Error("a run that nobody judged has a judge")
 	}
