@@ -131,8 +131,8 @@ authors.md (q1)
 		t.Errorf("%+v (-want +got):\n%s", d.Retriever, diff)
 	}
 
-	// Nobody but the retriever is asked, nor its Secret needed.
-	answering := suiteYAML(fits.URL, "answer: {url: http://answer.invalid/, auth: {bearerTokenSecretRef: {name: none, key: token}}}", "judge: {provider: Lexical}", objective)
+	// Nobody but the retriever is asked, and what others name need not be there.
+	answering := suiteYAML(fits.URL, "answer: {url: http://answer.invalid/, auth: {bearerTokenSecretRef: {name: none, key: token}}}", "judge: {provider: Lexical, calibration: {configMapRef: {name: none, key: labels.jsonl}}}", objective)
 	assay(t, "", "golden", "check", set, "--retriever", "-f", file(t, "s.yaml", answering)).want(t, 0, "FOUND       3 of 3", "")
 
 	// A set with problems is not asked.

@@ -145,9 +145,6 @@ func (o *goldenCheckOptions) load(cmd *cobra.Command) (*v1alpha1.EvalSuite, *man
 	}
 	s = s.DeepCopy()
 	s.Spec.Objectives, s.Spec.Judge = nil, nil
-	if s.Spec.Retriever.URL != "" {
-		s.Spec.Answer = nil
-	}
 	return s, manifests.Source(s.Namespace), nil
 }
 
