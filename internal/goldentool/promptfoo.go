@@ -185,12 +185,12 @@ func (m *importer) promptfooAssert(fields, vars map[string]any, a any, label str
 	}
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([\w.-]+)\s*\}\}`)
+var variable = regexp.MustCompile(`\{\{\s*([\w.-]+)\s*\}\}`)
 
 // rendered puts variables into a template that has nothing but their names.
 func rendered(s string, vars map[string]any) string {
-	return placeholder.ReplaceAllStringFunc(s, func(found string) string {
-		if value, ok := textOf(vars[placeholder.FindStringSubmatch(found)[1]]); ok {
+	return variable.ReplaceAllStringFunc(s, func(found string) string {
+		if value, ok := textOf(vars[variable.FindStringSubmatch(found)[1]]); ok {
 			return value
 		}
 		return found
