@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
@@ -48,7 +49,7 @@ func baselineOf(ctx context.Context, s *v1alpha1.EvalSuite, from Baselines) *eva
 		}
 	}
 	if from != nil {
-		b.Texts = textsFrom(from)
+		b.Texts = textsFrom(from, logf.FromContext(ctx))
 	}
 	return b
 }
@@ -141,14 +142,14 @@ func mayBeBaseline(run history.Run) error {
 
 // textsFrom gives digests of stored texts. Without them, base names alone say
 // whether labels still fit.
-func textsFrom(from Baselines) func(context.Context, string, []string) map[string][]string {
+func textsFrom(from Baselines, log logr.Logger) func(context.Context, string, []string) map[string][]string {
 	return func(ctx context.Context, run string, cases []string) map[string][]string {
 		ctx, cancel := context.WithTimeout(ctx, loadWithin)
 		defer cancel()
 		texts := map[string][]string{}
 		err := from.RetrievedTexts(ctx, run, cases, func(id, text string) { texts[id] = append(texts[id], eval.TextDigest(text)) })
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "the texts of earlier results cannot be read, and labels are compared without", "uid", run)
+			log.Error(err, "the texts of earlier results cannot be read, and labels are compared without", "baselineUID", run)
 			return nil
 		}
 		return texts

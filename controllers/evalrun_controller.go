@@ -2,11 +2,13 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -18,6 +20,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/eval"
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/judge"
@@ -27,6 +30,7 @@ import (
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
 	"github.com/assay-dev/assay/internal/telemetry"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // labelSuite on an EvalRun names its suite, so that its runs can be listed.
@@ -54,6 +58,11 @@ type RunReconciler struct {
 	Metrics  *telemetry.Metrics
 	// Fetches bounds the golden sets that are fetched at once.
 	Fetches *Fetches
+	// Tracer makes spans of runs; nil: nothing does.
+	Tracer *tracing.Tracer
+	// Egress says where the suites of a namespace may have the operator connect; nil:
+	// anywhere.
+	Egress func(namespace string) call.Egress
 	// MaxRuns is how many runs go at once in this operator.
 	MaxRuns int
 	// History keeps every run; nil where there is none.
@@ -92,6 +101,7 @@ func (r *RunReconciler) step(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 
+	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues(keySuite, run.Spec.SuiteRef.Name))
 	s, gone, err := r.suiteOf(ctx, run)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -199,21 +209,25 @@ func (r *RunReconciler) admit(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 
 // begin prepares the run, claims it in the API and hands it to the Runner.
 func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) (ctrl.Result, error) {
-	log := logf.FromContext(ctx).WithValues("suite", s.Name)
+	log := logf.FromContext(ctx)
 	end, err := r.Fetches.begin(s)
 	if err != nil {
 		r.Runner.Postpone(run, fetchAgain, false)
 		return ctrl.Result{RequeueAfter: fetchAgain}, nil
 	}
 	defer end()
-	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), suite.InCluster(r.Live, s.Namespace), suite.Deps{Limits: r.Limits, Observe: r.Metrics.ObserveRequest, Verdicts: r.Verdicts})
+	p, err := suite.Prepare(ctx, s, suite.OptionsOf(&run.Spec), suite.InCluster(r.Live, s.Namespace), suite.Deps{Limits: r.Limits, Observe: r.Metrics.ObserveRequest, Verdicts: r.Verdicts, Tracer: r.Tracer, Egress: egressOf(r.Egress, s.Namespace)})
 	if err != nil {
 		e, ok := suite.AsError(err)
 		if !ok {
 			return ctrl.Result{}, fmt.Errorf("prepare EvalRun %s: %w", run.Name, err)
 		}
-		if e.Transient && r.Runner.Postpone(run, tryAgain, true) < outageGrace {
-			log.Info("the run cannot begin yet", "reason", e.Reason, "message", e.Message)
+		if waited := r.postponed(run, e); waited < outageGrace {
+			level := 0
+			if waited > 0 {
+				level = 1 // it was said already
+			}
+			log.V(level).Info("the run cannot begin yet and is tried again", "reason", e.Reason, "message", e.Message)
 			r.wakeWaiting(ctx) // others may go meanwhile
 			return ctrl.Result{RequeueAfter: tryAgain}, r.wait(ctx, run, status.ReasonQueued, "the run cannot begin yet and is tried again: "+e.Message)
 		}
@@ -255,17 +269,28 @@ func (r *RunReconciler) begin(ctx context.Context, run *v1alpha1.EvalRun, s *v1a
 		return ctrl.Result{}, err
 	}
 	final := func(result *eval.Result, ended time.Time) history.Run { return endedRow(run, s, p, result, ended) }
-	baseline := func(ctx context.Context) *eval.Baseline { return baselineOf(ctx, s, r.Baselines) }
+	baseline := func(ctx context.Context) *eval.Baseline {
+		return baselineOf(logf.IntoContext(ctx, log), s, r.Baselines)
+	}
 	if !r.Runner.Begin(run, p, rec, baseline, final) {
 		// Another run of the suite was a moment faster; that one's end wakes this one.
 		p.Close()
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if !restarted {
-		tell(r.Recorder, run, s, normal, "RunStarted", "Start", "asks %d cases of %s", len(p.Plan.Cases), p.GoldenSetDigest)
+		tell(r.Recorder, run, s, normal, "RunStarted", "Start", "cases: %d, of the golden set %s", len(p.Plan.Cases), p.GoldenSetDigest)
 	}
-	log.Info("run started", "cases", len(p.Plan.Cases), "restarted", restarted)
+	log.Info("run started", "trigger", run.Spec.Trigger, "revision", p.Revision, "cases", len(p.Plan.Cases), "restarted", restarted)
 	return ctrl.Result{}, nil
+}
+
+// postponed gives how long an outage has kept the run from beginning; forever,
+// where it is none that could end by itself.
+func (r *RunReconciler) postponed(run *v1alpha1.EvalRun, e *suite.Error) time.Duration {
+	if !e.Transient {
+		return outageGrace
+	}
+	return r.Runner.Postpone(run, tryAgain, true)
 }
 
 // changedSince says what a run that an earlier process began was begun with
@@ -352,8 +377,24 @@ func (r *RunReconciler) close(ctx context.Context, run, base *v1alpha1.EvalRun, 
 		r.Metrics.RunFinished(run.Namespace, s.Name, string(run.Spec.Trigger), string(st.Verdict), took, queued)
 		tell(r.Recorder, s, run, kind, "Run"+string(st.Verdict), "Finish", "%s: %s: %s", run.Name, st.Reason, st.Message)
 	}
-	logf.FromContext(ctx).Info("run ended", "suite", run.Spec.SuiteRef.Name, "verdict", st.Verdict, "reason", st.Reason, "hitRate", st.HitRate, "mrr", st.MRR, "accuracy", st.Accuracy, "hallucinationRate", st.HallucinationRate)
+	logf.FromContext(ctx).Info("run ended", "verdict", st.Verdict, "reason", st.Reason, "message", st.Message,
+		"hitRate", st.HitRate, "mrr", st.MRR, "accuracy", st.Accuracy, "hallucinationRate", st.HallucinationRate)
+	r.tellLost(ctx, run, s)
 	return nil
+}
+
+// tellLost tells of what of a run did not get into the history.
+func (r *RunReconciler) tellLost(ctx context.Context, run *v1alpha1.EvalRun, s *v1alpha1.EvalSuite) {
+	c := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionHistoryStored)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return
+	}
+	logf.FromContext(ctx).Error(errors.New(c.Message), "the run is not whole in the history")
+	const why = "its verdict counts all the same, but the run can be neither read nor compared with as a whole; whoever runs the operator should look at its history store"
+	tell(r.Recorder, run, s, warning, c.Reason, "Record", "%s; %s", c.Message, why)
+	if s != nil {
+		tell(r.Recorder, s, run, warning, c.Reason, "Record", "%s: %s; %s", run.Name, c.Message, why)
+	}
 }
 
 // patchStatus writes what changed in the status, if anything did.

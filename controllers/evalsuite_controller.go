@@ -17,8 +17,11 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
+	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
@@ -48,6 +51,9 @@ type SuiteReconciler struct {
 	Recorder events.EventRecorder
 	Clock    clock.Clock
 	Metrics  *telemetry.Metrics
+	// Egress says where the suites of a namespace may have the operator connect; nil:
+	// anywhere.
+	Egress func(namespace string) call.Egress
 	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
 	Recheck time.Duration
 	// Fetches bounds the golden sets that are fetched at once.
@@ -129,9 +135,8 @@ func (r *SuiteReconciler) create(ctx context.Context, snap *snapshot, due []sche
 			}
 		case err != nil:
 			return fmt.Errorf("create EvalRun %s: %w", run.Name, err)
-		case c.Slot != nil:
-			offset := schedule.Offset(string(snap.suite.UID), time.Duration(ptr.Deref(snap.suite.Spec.JitterSeconds, 0))*time.Second)
-			r.Metrics.ScheduleDelayed(snap.now.Sub(c.Slot.Add(offset)))
+		default:
+			r.created(ctx, snap, run, c.Slot)
 		}
 		for _, name := range c.Replaces {
 			if err := r.cancel(ctx, snap, name, status.ReasonReplaced); err != nil {
@@ -140,6 +145,31 @@ func (r *SuiteReconciler) create(ctx context.Context, snap *snapshot, due []sche
 		}
 	}
 	return nil
+}
+
+// created tells of a run that was created.
+func (r *SuiteReconciler) created(ctx context.Context, snap *snapshot, run *v1alpha1.EvalRun, slot *time.Time) {
+	if slot != nil {
+		offset := schedule.Offset(string(snap.suite.UID), time.Duration(ptr.Deref(snap.suite.Spec.JitterSeconds, 0))*time.Second)
+		r.Metrics.ScheduleDelayed(snap.now.Sub(slot.Add(offset)))
+	}
+	by := run.Annotations[v1alpha1.AnnotationTriggeredBy]
+	tell(r.Recorder, snap.suite, run, normal, "RunCreated", "Create", "%s: %s", run.Name, triggerOf(run.Spec.Trigger, by))
+	logf.FromContext(ctx).V(1).Info("run created", keyRun, run.Name, "trigger", run.Spec.Trigger, "triggeredBy", by)
+}
+
+// triggerOf says for people what triggered a run.
+func triggerOf(trigger v1alpha1.Trigger, by string) string {
+	_, revision, changed := strings.Cut(by, "revision ")
+	switch {
+	case changed && trigger == v1alpha1.TriggerSpec:
+		return "the suite is new, or was changed"
+	case changed && trigger == v1alpha1.TriggerGoldenSet:
+		return "the golden set was changed"
+	case changed:
+		return fmt.Sprintf("trigger %s, revision %s", trigger, revision)
+	}
+	return fmt.Sprintf("trigger %s, %s", trigger, by)
 }
 
 func newRun(s *v1alpha1.EvalSuite, c schedule.Create) *v1alpha1.EvalRun {
@@ -206,7 +236,7 @@ func (r *SuiteReconciler) writeStatus(ctx context.Context, snap *snapshot, d sch
 			return fmt.Errorf("write the status of EvalSuite %s: %w", s.Name, err)
 		}
 	}
-	r.tellChanges(base, snap)
+	r.tellChanges(ctx, base, snap)
 	for _, e := range d.Events {
 		tell(r.Recorder, s, nil, e.Type, e.Reason, "Schedule", "%s", e.Message)
 	}
@@ -214,13 +244,9 @@ func (r *SuiteReconciler) writeStatus(ctx context.Context, snap *snapshot, d sch
 }
 
 // tellChanges tells what is new in the status, once.
-func (r *SuiteReconciler) tellChanges(base *v1alpha1.EvalSuite, snap *snapshot) {
+func (r *SuiteReconciler) tellChanges(ctx context.Context, base *v1alpha1.EvalSuite, snap *snapshot) {
 	s := snap.suite
-	if e := snap.stall(); e != nil {
-		c := meta.FindStatusCondition(base.Status.Conditions, v1alpha1.ConditionReady)
-		if c == nil || c.Reason != e.Reason || c.Message != e.Message {
-			tell(r.Recorder, s, nil, warning, e.Reason, "Check", "%s", e.Message)
-		}
+	if r.tellStall(ctx, base, snap) {
 		return
 	}
 	before, after := base.Status.GoldenSet, s.Status.GoldenSet
@@ -235,10 +261,44 @@ func (r *SuiteReconciler) tellChanges(base *v1alpha1.EvalSuite, snap *snapshot) 
 	if sameSet {
 		return
 	}
-	tell(r.Recorder, s, nil, normal, "GoldenSetRead", "Read", "%d cases with %d tags, digest %s", ptr.Deref(after.Cases, 0), ptr.Deref(after.Tags, 0), after.Digest)
+	tell(r.Recorder, s, nil, normal, "GoldenSetRead", "Read", "cases: %d, tags: %d, digest %s", ptr.Deref(after.Cases, 0), ptr.Deref(after.Tags, 0), after.Digest)
 	if w := snap.golden.warnings; len(w) > 0 {
-		tell(r.Recorder, s, nil, warning, "GoldenSetWarnings", "Read", "%d warnings, the first: %s", len(w), w[0])
+		tell(r.Recorder, s, nil, warning, "GoldenSetWarnings", "Read", "%s", warningsOf(w))
 	}
+}
+
+// tellStall tells why the suite cannot be run, when that is new, and when it can be
+// run again. It reports whether it cannot.
+func (r *SuiteReconciler) tellStall(ctx context.Context, base *v1alpha1.EvalSuite, snap *snapshot) bool {
+	log := logf.FromContext(ctx)
+	ready := meta.FindStatusCondition(base.Status.Conditions, v1alpha1.ConditionReady)
+	e := snap.stall()
+	if e == nil {
+		if ready != nil && ready.Status == metav1.ConditionFalse {
+			tell(r.Recorder, snap.suite, nil, normal, status.ReasonSucceeded, "Check", "the suite can be run again: %s is no more", ready.Reason)
+			log.Info("suite recovered", "from", ready.Reason)
+		}
+		return false
+	}
+	// An outage may word itself anew each time: it has ports in it, and durations.
+	if ready != nil && ready.Reason == e.Reason && (ready.Message == e.Message || e.Transient) {
+		return true
+	}
+	message, what := e.Message, "suite stalled"
+	if e.Transient {
+		message, what = message+"; it is tried again every minute", "suite cannot be checked and is tried again"
+	}
+	tell(r.Recorder, snap.suite, nil, warning, e.Reason, "Check", "%s", message)
+	log.Info(what, "reason", e.Reason, "message", e.Message)
+	return true
+}
+
+// warningsOf sums up what in a golden set has no effect.
+func warningsOf(all []golden.Problem) string {
+	if len(all) == 1 {
+		return all[0].String()
+	}
+	return fmt.Sprintf("%d warnings, the first: %s", len(all), all[0])
 }
 
 // lookAgain says when the suite is due to be looked at by itself.

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,9 +18,12 @@ const (
 	maxNote = 1024
 )
 
-// tell records an Event, its note cut to what the API takes.
+// oneLine puts a list of several lines into one, as tables of Events show it.
+var oneLine = strings.NewReplacer(":\n", ": ", "\n", "; ")
+
+// tell records an Event, its note one line and cut to what the API takes.
 func tell(recorder events.EventRecorder, regarding, related runtime.Object, kind, reason, action, format string, args ...any) {
-	note := status.Truncate(fmt.Sprintf(format, args...), maxNote)
+	note := status.Truncate(oneLine.Replace(fmt.Sprintf(format, args...)), maxNote)
 	if isNil(related) {
 		related = nil
 	}

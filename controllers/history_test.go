@@ -153,4 +153,6 @@ func TestAStoreThatCannotBeOpenedStopsNoRun(t *testing.T) {
 	if !strings.Contains(c.Message, "3 cases could not be written") {
 		t.Errorf("it says %q, want what is not kept", c.Message)
 	}
+	wantEvent(t, ns, "StoreFailed", "EvalRun", "its verdict counts all the same")
+	wantEvent(t, ns, "StoreFailed", "EvalSuite", "3 cases could not be written")
 }

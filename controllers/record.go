@@ -98,7 +98,7 @@ func (r *RunReconciler) giveBack(ctx context.Context, keys []types.NamespacedNam
 			err = r.Status().Patch(ctx, run, client.MergeFrom(base))
 		}
 		if client.IgnoreNotFound(err) != nil {
-			logf.FromContext(ctx).Error(err, "the attempt of an interrupted run stays counted", "run", key)
+			logf.FromContext(ctx).Error(err, "the attempt of an interrupted run stays counted", keyNamespace, key.Namespace, keyRun, key.Name)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/assay-dev/assay/internal/recorder"
 	"github.com/assay-dev/assay/internal/status"
 	"github.com/assay-dev/assay/internal/suite"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // shutdownWithin bounds what is written while the operator goes down.
@@ -165,7 +166,10 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.R
 			rec.Start()
 		}
 		p.Plan.Baseline = baseline(ctx)
-		result := eval.Run(ctx, p.Plan, p.Parties, func(c eval.CaseResult) {
+		traced, trace := p.Trace(ctx, tracing.RunInfo{
+			Namespace: run.Namespace, Suite: run.Spec.SuiteRef.Name, Run: run.Name, UID: string(uid), Trigger: string(run.Spec.Trigger),
+		})
+		result := eval.Run(traced, p.Plan, p.Parties, func(c eval.CaseResult) {
 			if rec != nil {
 				rec.Observe(c)
 			}
@@ -173,11 +177,13 @@ func (r *Runner) Begin(run *v1alpha1.EvalRun, p *suite.Prepared, rec *recorder.R
 		})
 		ended := r.clock.Now()
 		if errors.Is(context.Cause(ctx), errShutdown) {
+			trace.End(nil)
 			if rec != nil {
 				rec.Finish(nil) // the next operator goes on from here
 			}
 			return
 		}
+		trace.End(result)
 		var lost recorder.Loss
 		if rec != nil {
 			row := final(result, ended)

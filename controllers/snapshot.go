@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/facts"
 	"github.com/assay-dev/assay/internal/schedule"
 	"github.com/assay-dev/assay/internal/status"
@@ -114,7 +116,8 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 	if f, ok := r.golden.get(key, identity); ok {
 		return f, false, nil
 	}
-	if err := suite.Check(s); err != nil {
+	policy := egressOf(r.Egress, s.Namespace)
+	if err := cmp.Or(suite.Check(s), suite.CheckEgress(s, policy)); err != nil {
 		f := goldenFacts{}
 		f.stall, _ = suite.AsError(err)
 		r.golden.put(key, identity, versions, f)
@@ -137,7 +140,7 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 		return goldenFacts{}, false, err
 	}
 	defer end()
-	set, err := suite.LoadGolden(ctx, s, suite.InCluster(r.Live, s.Namespace), suite.Deps{})
+	set, err := suite.LoadGolden(ctx, s, suite.InCluster(r.Live, s.Namespace), suite.Deps{Egress: policy})
 	if err != nil {
 		e, ok := suite.AsError(err)
 		if !ok {
@@ -160,6 +163,14 @@ func (r *SuiteReconciler) readGolden(ctx context.Context, s *v1alpha1.EvalSuite)
 	f.read = true
 	r.golden.put(key, identity, versions, f)
 	return f, true, nil
+}
+
+// egressOf is the policy of a namespace; nil where there is none.
+func egressOf(policies func(namespace string) call.Egress, namespace string) call.Egress {
+	if policies == nil {
+		return nil
+	}
+	return policies(namespace)
 }
 
 // goldenObjects names the versions of the ConfigMaps behind the golden set,

@@ -226,6 +226,8 @@ func TestAMissingSecretStallsUntilItAppears(t *testing.T) {
 		StringData: map[string]string{"token": "s3cret\n"},
 	}))
 	condition(t, s, "Passing", metav1.ConditionTrue, "Passed")
+	wantEvent(t, ns, "Succeeded", "EvalSuite", "SecretNotFound is no more")
+	wantEvent(t, ns, "RunCreated", "EvalSuite", "the suite is new")
 }
 
 func TestMistakesThatTheCRDCannotSeeStall(t *testing.T) {

@@ -49,7 +49,7 @@ func (r *SuiteReconciler) suitesOfTarget(kind v1alpha1.TargetKind) handler.MapFu
 		list := &v1alpha1.EvalSuiteList{}
 		err := r.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{indexTarget: status.TargetKey(kind, o.GetName())}, client.UnsafeDisableDeepCopy)
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "cannot list the suites of a workload", "kind", kind, "name", o.GetName())
+			logf.FromContext(ctx).Error(err, "cannot list the suites of a workload", keyNamespace, o.GetNamespace(), "kind", kind, "name", o.GetName())
 			return nil
 		}
 		requests := make([]reconcile.Request, len(list.Items))

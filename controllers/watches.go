@@ -124,7 +124,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error 
 		For(&v1alpha1.EvalSuite{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, runNowChanged))).
 		Watches(&v1alpha1.EvalRun{}, handler.EnqueueRequestsFromMapFunc(suiteOfRun), builder.WithPredicates(runMoved)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.suitesOfConfigMap)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()})
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries(), LogConstructor: logsOf(mgr.GetLogger(), "evalsuite", keySuite)})
 	for kind, object := range watchedKinds() {
 		build = build.WatchesMetadata(object, handler.EnqueueRequestsFromMapFunc(r.suitesOfTarget(kind)))
 	}
@@ -143,7 +143,7 @@ func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.EvalRun{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, runOwned, runMoved))).
 		Watches(&v1alpha1.EvalSuite{}, handler.EnqueueRequestsFromMapFunc(r.openRunsOf), builder.WithPredicates(comesOrGoes)).
 		WatchesRawSource(source.Channel(r.Runner.events, &handler.TypedEnqueueRequestForObject[*v1alpha1.EvalRun]{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: newRetries(), LogConstructor: logsOf(mgr.GetLogger(), "evalrun", keyRun)}).
 		Complete(r)
 }
 
@@ -209,7 +209,7 @@ func suiteOfRun(_ context.Context, o client.Object) []reconcile.Request {
 func (r *RunReconciler) openRunsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	list := &v1alpha1.EvalRunList{}
 	if err := r.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{indexRunSuite: o.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
-		logf.FromContext(ctx).Error(err, "cannot list the runs of a suite", "suite", o.GetName())
+		logf.FromContext(ctx).Error(err, "cannot list the runs of a suite", keyNamespace, o.GetNamespace(), keySuite, o.GetName())
 		return nil
 	}
 	var requests []reconcile.Request
@@ -228,7 +228,7 @@ func (r *SuiteReconciler) suitesOfConfigMap(ctx context.Context, o client.Object
 	add := func(field, value string, wanted func(*v1alpha1.EvalSuite) bool) {
 		list := &v1alpha1.EvalSuiteList{}
 		if err := r.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy); err != nil {
-			logf.FromContext(ctx).Error(err, "cannot list the suites of a ConfigMap", "configMap", o.GetName())
+			logf.FromContext(ctx).Error(err, "cannot list the suites of a ConfigMap", keyNamespace, o.GetNamespace(), "configMap", o.GetName())
 			return
 		}
 		for i := range list.Items {

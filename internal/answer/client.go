@@ -44,8 +44,9 @@ type Config struct {
 	MaxRetries int
 	// Limiter bounds the rate of requests; nil: no bound.
 	Limiter *rate.Limiter
-	// Secrets are removed from every error, beside the credentials above.
-	Secrets []string
+	// Secrets removes secrets from every error, and is told of those above; nil: one
+	// of its own.
+	Secrets *call.Redactor
 	// MaxIdle is how many connections are kept open: the parallelism of the run.
 	MaxIdle int
 	// Observe hears of each attempt: OK or an Outcome, and how many seconds it
@@ -55,6 +56,8 @@ type Config struct {
 	UserAgent string
 	// Egress says where connections may go; nil: anywhere.
 	Egress call.Egress
+	// Wrap stands before what sends the requests; nil: nothing does.
+	Wrap call.Wrap
 }
 
 const defaultTimeout = time.Minute
@@ -101,7 +104,7 @@ func endpointConfig(cfg *Config) call.Config {
 			URL: cfg.URL, Header: cfg.Header, TLS: cfg.TLS,
 			Auth:    call.Auth{BearerToken: cfg.BearerToken, BasicUser: cfg.BasicUser, BasicPassword: cfg.BasicPassword, OAuth2: cfg.OAuth2},
 			Timeout: cmp.Or(cfg.Timeout, defaultTimeout), MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent,
-			Egress: cfg.Egress, Secrets: call.NewRedactor(cfg.Secrets...),
+			Egress: cfg.Egress, Wrap: cfg.Wrap, Secrets: cfg.Secrets,
 		},
 		Method: cfg.Method, MaxRetries: cfg.MaxRetries, Limiter: cfg.Limiter, Observe: cfg.Observe, Mapped: true,
 	}

@@ -426,7 +426,7 @@ func TestConfigIsUsed(t *testing.T) {
 			w.WriteHeader(500)
 			_ = json.NewEncoder(w).Encode([]any{r.Header, "l1sted<&>", r.RequestURI})
 		}, func(c *Config) {
-			c.BearerToken, c.Secrets, c.Header = "b3arer", []string{"l1sted<&>", "h3ader"}, http.Header{"X-Key": {"h3ader"}}
+			c.BearerToken, c.Secrets, c.Header = "b3arer", call.NewRedactor("l1sted<&>", "h3ader"), http.Header{"X-Key": {"h3ader"}}
 		})
 		e := fail(t, client)
 		for _, secret := range []string{"b3arer", "l1sted", "h3ader", "tooth"} {

@@ -31,10 +31,19 @@ type HTTPConfig struct {
 	UserAgent string
 	// Egress says where connections may go; nil: anywhere.
 	Egress Egress
+	// MaxBody bounds a reply to a client of NewHTTPClient, in bytes; 0: 8 MiB.
+	MaxBody int
+	// Wrap stands before what sends the requests; nil: nothing does. Requests for an
+	// access token are not among them.
+	Wrap Wrap
 	// Secrets removes secrets from what is said of a call, and is given the ones
 	// of this configuration; nil: one of its own.
 	Secrets *Redactor
 }
+
+// Wrap gives what stands before a transport, such as tracing. redact removes the
+// secrets of the endpoint from a text.
+type Wrap func(next http.RoundTripper, redact func(string) string) http.RoundTripper
 
 // Config says how an Endpoint is asked.
 type Config struct {
@@ -127,6 +136,9 @@ func newAccess(cfg *HTTPConfig) (access, error) {
 		timeout: timeout,
 		secrets: secrets.WithQuery(u),
 		http:    newHTTPClient(cfg.TLS, cfg.MaxIdle, timeout, cfg.Egress),
+	}
+	if cfg.Wrap != nil {
+		a.http.Transport = cfg.Wrap(a.http.Transport, a.secrets.Redact)
 	}
 	a.header.Set("Accept", "application/json")
 	a.header.Set("User-Agent", cmp.Or(cfg.UserAgent, defaultUserAgent))

@@ -25,14 +25,49 @@ type Egress interface {
 	Address(host string, address netip.AddrPort) error
 }
 
-// egressError is a connection that the policy refuses.
-type egressError struct{ err error }
-
-func (e *egressError) Error() string {
-	return "the operator's egress policy refuses it: " + e.err.Error()
+// EgressError is a connection that the policy refuses.
+type EgressError struct {
+	// Err is the policy's own.
+	Err error
 }
 
-func (e *egressError) Unwrap() error { return e.err }
+// Error says who refuses, and why.
+func (e *EgressError) Error() string {
+	return "the operator's egress policy refuses it: " + e.Err.Error()
+}
+
+// Unwrap gives the policy's error.
+func (e *EgressError) Unwrap() error { return e.Err }
+
+// CheckURL says what a policy has against a URL before anybody connects: its host,
+// and its address where it names one. What a name is resolved to shows only then,
+// as does a name that is not written in ASCII. Its error is an *EgressError.
+func CheckURL(policy Egress, rawURL string) error {
+	u, err := url.Parse(rawURL)
+	if policy == nil || err != nil || u.Host == "" || !isASCII(u.Hostname()) {
+		return nil
+	}
+	host := u.Hostname()
+	if _, err := policy.Host(host); err != nil {
+		return &EgressError{err}
+	}
+	literal, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil
+	}
+	to, err := strconv.ParseUint(port(u), 10, 16)
+	if err != nil {
+		return nil
+	}
+	if err := policy.Address(host, netip.AddrPortFrom(literal, uint16(to))); err != nil {
+		return &EgressError{err}
+	}
+	return nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
 
 // guardedDialer dials what the policy allows. An address is checked after the
 // name was resolved and right before the connection is made to this very
@@ -49,7 +84,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.
 	}
 	name, err := d.egress.Host(host)
 	if err != nil {
-		return nil, &egressError{err}
+		return nil, &EgressError{err}
 	}
 	dialer := *d.dialer
 	dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
@@ -58,7 +93,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.
 			err = d.egress.Address(host, to)
 		}
 		if err != nil {
-			return &egressError{err}
+			return &EgressError{err}
 		}
 		return nil
 	}
@@ -100,16 +135,16 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 // whose only way out is the proxy, the proxy's own rules are what is left.
 func (g *guarded) check(ctx context.Context, u *url.URL) error {
 	host := u.Hostname()
-	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return &egressError{fmt.Errorf("the host %s is not ASCII: write it as the proxy will be asked for it, with xn--", host)}
+	if !isASCII(host) {
+		return &EgressError{fmt.Errorf("the host %s is not ASCII: write it as the proxy will be asked for it, with xn--", host)}
 	}
 	to, err := strconv.ParseUint(port(u), 10, 16)
 	if err != nil {
-		return &egressError{fmt.Errorf("%s is no port", port(u))}
+		return &EgressError{fmt.Errorf("%s is no port", port(u))}
 	}
 	name, err := g.egress.Host(host)
 	if err != nil {
-		return &egressError{err}
+		return &EgressError{err}
 	}
 	var addresses []netip.Addr
 	if literal, err := netip.ParseAddr(host); err == nil {
@@ -119,7 +154,7 @@ func (g *guarded) check(ctx context.Context, u *url.URL) error {
 	}
 	for _, address := range addresses {
 		if err := g.egress.Address(host, netip.AddrPortFrom(address, uint16(to))); err != nil {
-			return &egressError{err}
+			return &EgressError{err}
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func TestEgressOfSDKs(t *testing.T) {
 	port := victim(t, "127.0.0.2:0")
 	target := "http://127.0.0.2:" + port
 	_, err := post(t, sdk(t, target, func(c *HTTPConfig) { c.Egress = policy(t) }), target)
-	if e := Explain(err, "judge"); e.Kind != Unreachable || !strings.Contains(e.Message, "127.0.0.2 is a loopback address; use another judge.url") {
+	if e := Explain(err, "judge.url", "judge.tls"); e.Kind != Unreachable || !strings.Contains(e.Message, "127.0.0.2 is a loopback address; use another judge.url") {
 		t.Errorf("got %+v", e)
 	}
 }

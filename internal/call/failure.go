@@ -36,9 +36,8 @@ func (e *Endpoint) badStatus(response *http.Response, body []byte) *failure {
 		f.message += "; " + e.words.Refused
 	}
 	if f.retry {
-		after := response.Header.Get("Retry-After")
-		f.after = retryAfter(after, time.Now())
-		if f.kind == RateLimited && after == "" {
+		f.after = RetryAfter(response.Header, time.Now())
+		if f.kind == RateLimited && response.Header.Get("Retry-After") == "" {
 			f.message += "; it does not say how long to wait: " + e.slowDown()
 		}
 	}
@@ -111,11 +110,11 @@ func (e *Endpoint) broken(ctx context.Context, latency time.Duration, err error,
 }
 
 // classify says what an error of the transport means, and what to do in the fields
-// of the URL and of TLS.
+// of the URL and of TLS; an empty tlsField: there is none.
 func classify(err error, urlField, tlsField string) *failure {
 	var (
-		redirect     *redirectError
-		refused      *egressError
+		redirect     *RedirectError
+		refused      *EgressError
 		timeout      net.Error
 		dns          *net.DNSError
 		unknown      x509.UnknownAuthorityError
@@ -141,17 +140,17 @@ func classify(err error, urlField, tlsField string) *failure {
 	case errors.As(err, &stray):
 		return &failure{kind: HTTPError, message: text}
 	case errors.As(err, &redirect):
-		return &failure{kind: HTTPError, message: redirect.message}
+		return &failure{kind: HTTPError, message: redirect.Error()}
 	case errors.As(err, &refused):
-		return unreachable("the operator's egress policy refuses it: %s; use another %s, or ask who runs the operator", refused.err, urlField)
+		return unreachable("the operator's egress policy refuses it: %s; use another %s, or ask who runs the operator", refused.Err, urlField)
 	case errors.As(err, &unknown):
-		return unreachable("the server's certificate is signed by nobody that is trusted: set %s.caBundleRef (%s)", tlsField, text)
+		return unreachable("the server's certificate is signed by nobody that is trusted%s (%s)", inTLS(": set %s.caBundleRef", tlsField), text)
 	case errors.As(err, &hostname):
-		return unreachable("the server's certificate is for another name: check %s, or set %s.serverName (%s)", urlField, tlsField, text)
+		return unreachable("the server's certificate is for another name: check %s%s (%s)", urlField, inTLS(", or set %s.serverName", tlsField), text)
 	case errors.As(err, &invalid), errors.As(err, &verification):
-		return unreachable("the server's certificate is not valid: renew it, or set %s.caBundleRef (%s)", tlsField, text)
+		return unreachable("the server's certificate is not valid: renew it%s (%s)", inTLS(", or set %s.caBundleRef", tlsField), text)
 	case strings.Contains(text, "remote error: tls:"):
-		return unreachable("the server refused the TLS connection: where it asks for a client certificate, set %s.clientCertSecretRef (%s)", tlsField, text)
+		return unreachable("the server refused the TLS connection%s (%s)", inTLS(": where it asks for a client certificate, set %s.clientCertSecretRef", tlsField), text)
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return unreachable("the server does not speak TLS: use http:// in %s (%s)", urlField, text)
 	case errors.As(err, &dns):
@@ -171,6 +170,14 @@ func classify(err error, urlField, tlsField string) *failure {
 		return &failure{kind: Timeout, retry: true, message: text}
 	}
 	return unreachable("%s", text)
+}
+
+// inTLS is a hint at a field below tls, where the service has one.
+func inTLS(hint, tlsField string) string {
+	if tlsField == "" {
+		return ""
+	}
+	return fmt.Sprintf(hint, tlsField)
 }
 
 func isFlate(err error) bool {

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,7 +23,7 @@ func NewHTTPClient(cfg HTTPConfig) (*http.Client, error) {
 		return nil, err
 	}
 	client := *a.http
-	client.Transport = &authorized{access: a, own: cfg.Header}
+	client.Transport = &authorized{access: a, own: cfg.Header, maxBody: cmp.Or(cfg.MaxBody, maxBody)}
 	return &client, nil
 }
 
@@ -31,6 +32,8 @@ type authorized struct {
 	access access
 	// own are the headers that the suite gives, over those of the SDK.
 	own http.Header
+	// maxBody bounds replies, in bytes.
+	maxBody int
 }
 
 // RoundTrip sends a request. What is added goes to the configured host alone.
@@ -50,7 +53,7 @@ func (t *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.tokens != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) {
 		a.tokens.forget()
 	}
-	response.Body = &boundedBody{body: response.Body, left: maxBody}
+	response.Body = &boundedBody{body: response.Body, left: t.maxBody, most: t.maxBody}
 	return response, nil
 }
 
@@ -96,29 +99,30 @@ type tokenError struct{ failure *failure }
 
 func (e *tokenError) Error() string { return e.failure.message }
 
-// tooLargeError is a body beyond maxBody.
-type tooLargeError struct{}
+// tooLargeError is a body beyond its bound, in bytes.
+type tooLargeError struct{ most int }
 
-func (tooLargeError) Error() string {
-	return fmt.Sprintf("the reply is larger than %d MiB", maxBody>>20)
+func (e tooLargeError) Error() string {
+	return fmt.Sprintf("the reply is larger than %d MiB", e.most>>20)
 }
 
 // boundedBody fails where a body goes on beyond what is left.
 type boundedBody struct {
 	body io.ReadCloser
 	left int
+	most int
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, tooLargeError{}
+		return 0, tooLargeError{b.most}
 	}
 	if len(p) > b.left+1 {
 		p = p[:b.left+1]
 	}
 	n, err := b.body.Read(p)
 	if b.left -= n; b.left < 0 {
-		return n - 1, tooLargeError{}
+		return n - 1, tooLargeError{b.most}
 	}
 	return n, err
 }
@@ -135,20 +139,21 @@ type Explanation struct {
 	After time.Duration
 }
 
-// Explain says what an error of the transport means; field is where the endpoint
-// stands in a suite. An error of the request's own context is for the caller.
-func Explain(err error, field string) Explanation {
+// Explain says what an error of the transport means, and what to do in the fields
+// of the suite that hold the URL and, unless it is empty, the TLS settings. An error
+// of the request's own context is for the caller.
+func Explain(err error, urlField, tlsField string) Explanation {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		// Its text would show the URL with its query.
 		err = wrapped.Err
 	}
-	f := classify(err, field+".url", field+".tls")
+	f := classify(err, urlField, tlsField)
 	return Explanation{Kind: f.kind, Message: f.message, Retry: f.retry, After: f.after}
 }
 
 // newHTTPClient gives a client with connections of its own, the proxies of the
-// environment, and the redirect rule of checkRedirect.
+// environment, and the redirect rule of CheckRedirect.
 func newHTTPClient(config *tls.Config, maxIdle int, timeout time.Duration, egress Egress) *http.Client {
 	// The addresses of a host share the timeout, so that one that is silent leaves
 	// time for the next.
@@ -171,7 +176,7 @@ func newHTTPClient(config *tls.Config, maxIdle int, timeout time.Duration, egres
 		}
 		return t
 	}
-	client := &http.Client{CheckRedirect: checkRedirect}
+	client := &http.Client{CheckRedirect: CheckRedirect}
 	if egress == nil {
 		client.Transport = transport(dialer.DialContext)
 		return client

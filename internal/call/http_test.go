@@ -117,7 +117,7 @@ func TestHTTPClientOAuth2(t *testing.T) {
 		c.Auth.OAuth2 = &OAuth2Config{TokenURL: login.URL, ClientID: "assay", ClientSecret: "hunter2!"}
 	})
 	_, err := post(t, client, server.URL)
-	if e := Explain(err, "judge"); e.Kind != Unreachable || !strings.Contains(e.Message, "fetching an access token: POST 127.0.0.1") {
+	if e := Explain(err, "judge.url", "judge.tls"); e.Kind != Unreachable || !strings.Contains(e.Message, "fetching an access token: POST 127.0.0.1") {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -129,11 +129,11 @@ func TestHTTPClientStaysWithItsHost(t *testing.T) {
 	defer server.Close()
 	client := sdk(t, server.URL)
 	_, err := post(t, client, server.URL)
-	if e := Explain(err, "judge"); e.Kind != HTTPError || !strings.Contains(e.Message, "another host, which is not followed") || strings.Contains(e.Message, "s3cret") {
+	if e := Explain(err, "judge.url", "judge.tls"); e.Kind != HTTPError || !strings.Contains(e.Message, "another host, which is not followed") || strings.Contains(e.Message, "s3cret") {
 		t.Errorf("got %+v", e)
 	}
 	_, err = post(t, client, elsewhere.URL)
-	if e := Explain(err, "judge"); e.Kind != HTTPError || !strings.Contains(e.Message, "which is not the host of judge.url") {
+	if e := Explain(err, "judge.url", "judge.tls"); e.Kind != HTTPError || !strings.Contains(e.Message, "which is not the host of judge.url") {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -150,7 +150,7 @@ func TestHTTPClientBoundsBodies(t *testing.T) {
 	}
 	size++
 	body, err := post(t, client, server.URL)
-	if e := Explain(err, "judge"); e.Kind != TooLarge || len(body) != maxBody {
+	if e := Explain(err, "judge.url", "judge.tls"); e.Kind != TooLarge || len(body) != maxBody {
 		t.Errorf("got %d bytes, %+v", len(body), e)
 	}
 }
@@ -184,7 +184,7 @@ func TestExplain(t *testing.T) {
 		"other":   {errors.New("odd"), Unreachable, "odd", false},
 		"cut":     {io.ErrUnexpectedEOF, Unreachable, "the connection was closed before the reply had ended", true},
 	} {
-		e := Explain(test.err, "judge")
+		e := Explain(test.err, "judge.url", "judge.tls")
 		if e.Kind != test.kind || e.Retry != test.retry || !strings.Contains(e.Message, test.want) || strings.Contains(e.Message, "s3cret") {
 			t.Errorf("%s: got %+v", name, e)
 		}

@@ -47,9 +47,9 @@ type stopwatch struct {
 
 // newStopwatch gives a context that ends after limit, and its watch.
 func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc, *stopwatch) {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &stopwatch{deadline: time.Now().Add(limit), timer: time.AfterFunc(limit, cancel)}
-	return ctx, func() { w.timer.Stop(); cancel() }, w
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &stopwatch{deadline: time.Now().Add(limit), timer: time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })}
+	return ctx, func() { w.timer.Stop(); cancel(nil) }, w
 }
 
 // acquire takes n of a semaphore, which is to be released unless ctx ended.

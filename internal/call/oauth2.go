@@ -96,7 +96,7 @@ func (t *tokens) failed(ctx context.Context, err error) *failure {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			f.retry = true
 		}
-		f.after = retryAfter(refused.Response.Header.Get("Retry-After"), time.Now())
+		f.after = RetryAfter(refused.Response.Header, time.Now())
 		detail := refused.ErrorCode + " " + refused.ErrorDescription
 		if refused.ErrorCode == "" {
 			detail = string(refused.Body)

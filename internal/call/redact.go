@@ -3,6 +3,7 @@ package call
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -19,78 +20,108 @@ const (
 	maxQuoted = 256
 	// maxDetail bounds what an error says in somebody else's words, in bytes.
 	maxDetail = 1024
+	// minContent is how long a secret is, in bytes, before it is looked for in what
+	// services give as content: "admin" is a word that documents may have.
+	minContent = 8
+	// minQueried is the same for what stands in a URL's query, most of which is no
+	// secret: "documents" may be the name of an index.
+	minQueried = 16
 )
 
-// Redactor removes secrets from text. Tokens that are fetched later are added
-// to it. It is safe for concurrent use.
+// Redactor removes secrets from text: as they are, in Base64 or hexadecimal, and
+// escaped as URLs, JSON, Go and HTML do. All who ask services for one run share
+// it, since one may quote what another was given; tokens that are fetched later
+// are added to it. It is safe for concurrent use.
 type Redactor struct {
 	shared *secretList
 	// query are the values of the URL's query, which may hold a key.
-	query []string
+	query *matcher
 }
 
+// secretList is what redactors share.
 type secretList struct {
-	mu      sync.RWMutex
-	secrets []string
+	mu sync.Mutex
+	// secrets of all kinds, and the long values of URLs' queries.
+	secrets, queried []string
+	// all finds every secret, content those that content is searched for. They are
+	// made when they are needed: most lists are only added to.
+	all, content *matcher
 }
 
 // NewRedactor gives a redactor that removes these secrets.
 func NewRedactor(secrets ...string) *Redactor {
-	r := &Redactor{shared: &secretList{}}
+	r := &Redactor{shared: &secretList{}, query: newMatcher(nil)}
 	r.Add(secrets...)
 	return r
 }
 
 // Add has more secrets removed, by every redactor that was made of this one too.
 func (r *Redactor) Add(secrets ...string) {
-	r.shared.mu.Lock()
-	defer r.shared.mu.Unlock()
-	for _, s := range secrets {
-		for _, form := range forms(s) {
-			if !slices.Contains(r.shared.secrets, form) {
-				r.shared.secrets = append(r.shared.secrets, form)
+	s := r.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range secrets {
+		for _, v := range spellings(secret) {
+			if v != "" && !slices.Contains(s.secrets, v) {
+				s.secrets = append(s.secrets, v)
+				s.all, s.content = nil, nil
 			}
 		}
 	}
 }
 
+// forErrors finds every secret.
+func (s *secretList) forErrors() *matcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = newMatcher(s.secrets)
+	}
+	return s.all
+}
+
+// forContent finds what is long enough to be no word of a document.
+func (s *secretList) forContent() *matcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.content == nil {
+		long := slices.DeleteFunc(slices.Clone(s.secrets), func(v string) bool { return len(v) < minContent })
+		s.content = newMatcher(append(long, s.queried...))
+	}
+	return s.content
+}
+
 // WithQuery gives a redactor that also removes what stands in a URL's query,
-// which may hold a key.
+// which may hold a key; from content, every redactor of the run removes it.
 func (r *Redactor) WithQuery(u *url.URL) *Redactor {
-	own := &Redactor{shared: r.shared}
+	var all, long []string
 	for _, values := range u.Query() {
 		for _, value := range values {
 			// One or two letters are no key, and removing a "1" makes nonsense of a message.
 			if len(value) > 2 {
-				own.query = append(own.query, forms(value)...)
+				all = append(all, spellings(value)...)
+			}
+			if len(value) >= minQueried {
+				long = append(long, spellings(value)...)
 			}
 		}
 	}
-	return own
+	s := r.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queried = append(s.queried, long...)
+	s.content = nil
+	return &Redactor{shared: s, query: newMatcher(all)}
 }
 
-// forms are the ways in which a secret may come back: a server may quote it
-// escaped or encoded.
-func forms(secret string) []string {
-	if secret == "" {
-		return nil
+// spellings are a secret and what it is called where it has been escaped once, or
+// its own escapes read: that may then be escaped again.
+func spellings(secret string) []string {
+	all := []string{secret, strings.TrimSpace(secret), url.QueryEscape(secret), url.PathEscape(secret), jsonText(secret, false), jsonText(secret, true)}
+	if plain, err := url.QueryUnescape(secret); err == nil {
+		all = append(all, plain)
 	}
-	all := []string{
-		secret, strings.TrimSpace(secret),
-		url.QueryEscape(secret), url.PathEscape(secret),
-		jsonText(secret, false), jsonText(secret, true), unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)),
-		base64.StdEncoding.EncodeToString([]byte(secret)),
-		base64.RawURLEncoding.EncodeToString([]byte(secret)),
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
-}
-
-// Redact removes secrets from text and changes nothing else.
-func (r *Redactor) Redact(text string) string {
-	text, _ = r.remove(text)
-	return text
+	return all
 }
 
 // jsonText is how JSON writes a text, without its quotes.
@@ -99,21 +130,31 @@ func jsonText(s string, escapeHTML bool) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)
 	if encoder.Encode(s) != nil {
-		return ""
+		return s
 	}
-	return unquoted(strings.TrimSpace(b.String()))
+	text := strings.TrimSpace(b.String())
+	return text[1 : len(text)-1]
 }
 
-func unquoted(s string) string { return strings.Trim(s, `"`) }
+// Redact removes secrets from text and changes nothing else.
+func (r *Redactor) Redact(text string) string {
+	return r.query.remove(r.shared.forErrors().remove(text))
+}
+
+// Content removes secrets from what a service gave as content, such as a
+// document's text. Short ones stay, since documents may have them as words.
+func (r *Redactor) Content(text string) string {
+	return r.shared.forContent().remove(text)
+}
 
 // Clean removes secrets from text that came from elsewhere, cuts it to a number
 // of bytes, and escapes what is not printable. cut says that text is the
 // beginning of something longer, so that half a secret may stand at its end.
 func (r *Redactor) Clean(text string, limit int, cut bool) string {
-	text, longest := r.remove(text)
 	if cut {
-		text = text[:max(0, len(text)-longest)]
+		text = text[:min(r.shared.forErrors().half(text), r.query.half(text))]
 	}
+	text = r.Redact(text)
 	if len(text) > limit {
 		end := limit
 		for end > 0 && end > limit-utf8.UTFMax && !utf8.RuneStart(text[end]) {
@@ -124,21 +165,129 @@ func (r *Redactor) Clean(text string, limit int, cut bool) string {
 	return escape(text)
 }
 
-// remove takes secrets out, the longest first, so that none stays behind in part
-// where another is its beginning.
-func (r *Redactor) remove(text string) (string, int) {
-	r.shared.mu.RLock()
-	all := slices.Concat(r.shared.secrets, r.query)
-	r.shared.mu.RUnlock()
-	if len(all) == 0 {
-		return text, 0
+// matcher finds a fixed list of secrets. It does not change.
+type matcher struct {
+	// secrets, and forms of them that are found as they are, the longest first:
+	// none stays behind in part where another is its beginning.
+	secrets, forms []string
+	// starts are the bytes that a secret may begin with in a text.
+	starts   [256]bool
+	replacer *strings.Replacer
+}
+
+func newMatcher(secrets []string) *matcher {
+	m := &matcher{secrets: longestFirst(secrets)}
+	for _, s := range m.secrets {
+		m.starts[s[0]] = true
+		m.forms = append(m.forms, forms(s)...)
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	pairs := make([]string, 0, 2*len(all))
-	for _, s := range all {
+	if len(secrets) == 0 {
+		return m
+	}
+	for i := range len(escapes) {
+		m.starts[escapes[i]] = true
+	}
+	m.forms = longestFirst(m.forms)
+	pairs := make([]string, 0, 2*len(m.forms))
+	for _, s := range m.forms {
 		pairs = append(pairs, s, redacted)
 	}
-	return strings.NewReplacer(pairs...).Replace(text), len(all[0])
+	m.replacer = strings.NewReplacer(pairs...)
+	return m
+}
+
+func longestFirst(list []string) []string {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(list)
+}
+
+// forms are a secret and what it becomes where it is encoded.
+func forms(secret string) []string {
+	all := []string{secret}
+	if len(secret) < 4 {
+		return all // "YQ" and "61" stand for the letter a, and in every other word
+	}
+	digits := hex.EncodeToString([]byte(secret))
+	all = append(all, digits, strings.ToUpper(digits))
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(secret)))
+		// Within something longer, such as "user:password", it begins at one of three
+		// places of a group. What shares a letter with its neighbours is left out.
+		for before := range 3 {
+			whole := encoding.EncodeToString(append(make([]byte, before), secret...))
+			from, to := (before*8+5)/6, (before+len(secret))*8/6
+			if to-from >= 6 {
+				all = append(all, whole[from:to])
+			}
+		}
+	}
+	return all
+}
+
+// remove takes secrets out.
+func (m *matcher) remove(text string) string {
+	if m.replacer == nil {
+		return text
+	}
+	return m.replacer.Replace(m.removeEscaped(text))
+}
+
+// removeEscaped takes out secrets that are written with escapes.
+func (m *matcher) removeEscaped(text string) string {
+	if !strings.ContainsAny(text, escapes) {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(text); {
+		n := 0
+		if m.starts[text[i]] {
+			n, _ = m.at(text[i:])
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		b.WriteString(text[done:i])
+		b.WriteString(redacted)
+		i += n
+		done = i
+	}
+	return b.String() + text[done:]
+}
+
+// at gives how many bytes at the beginning of text are a secret, 0 where they are
+// none, and whether text ends within one.
+func (m *matcher) at(text string) (n int, half bool) {
+	for _, s := range m.secrets {
+		length, ended := spelled(text, s)
+		half = half || ended
+		if length > 0 {
+			return length, half
+		}
+	}
+	return 0, half
+}
+
+// half gives where a secret begins that goes on beyond the end of text; its length
+// where there is none.
+func (m *matcher) half(text string) int {
+	if len(m.secrets) == 0 {
+		return len(text)
+	}
+	for i := max(0, len(text)-longestEscape*len(m.forms[0])); i < len(text); i++ {
+		rest := text[i:]
+		if _, half := m.at(rest); half {
+			return i
+		}
+		for _, form := range m.forms {
+			if len(rest) < len(form) && strings.HasPrefix(form, rest) {
+				return i
+			}
+		}
+	}
+	return len(text)
 }
 
 // escape writes control and other unprintable characters as Go does: \x1b.

@@ -7,30 +7,64 @@ import (
 	"strings"
 )
 
-const maxRedirects = 5
+// MaxRedirects is how many redirects a request follows.
+const MaxRedirects = 5
 
-// redirectError is a redirect that is not followed.
-type redirectError struct{ message string }
+// RedirectReason is why a redirect is not followed.
+type RedirectReason int
 
-func (e *redirectError) Error() string { return e.message }
+// The reasons.
+const (
+	TooManyRedirects RedirectReason = iota
+	LeavesTLS
+	OtherHost
+	OtherMethod
+)
 
-// checkRedirect follows redirects within the same host only: credentials and
-// questions go to no other place than the one that the suite names.
-func checkRedirect(next *http.Request, via []*http.Request) error {
+// RedirectError is a redirect that is not followed.
+type RedirectError struct {
+	Reason RedirectReason
+	// To is where it leads. Its query may hold a key.
+	To *url.URL
+	// From and Method are the methods of the request and of the one that would follow.
+	From, Method string
+}
+
+// Error says where the redirect leads, without the query, and what to do.
+func (e *RedirectError) Error() string {
+	target := e.To.Scheme + "://" + e.To.Host + e.To.EscapedPath()
+	return "it redirects to " + target + ", " + e.why()
+}
+
+func (e *RedirectError) why() string {
+	switch e.Reason {
+	case TooManyRedirects:
+		return fmt.Sprintf("after %d redirects already; use the final address as url", MaxRedirects)
+	case LeavesTLS:
+		return "which would leave TLS; use the final address as url if that is meant"
+	case OtherMethod:
+		return fmt.Sprintf("which would turn the %s into a %s; use that address as url", e.From, e.Method)
+	}
+	return "another host, which is not followed; use that address as url if it is meant"
+}
+
+// CheckRedirect follows redirects within the same host only: credentials and
+// questions go to no other place than the one that the suite names. It is made for
+// http.Client; its error is a *RedirectError.
+func CheckRedirect(next *http.Request, via []*http.Request) error {
 	last := via[len(via)-1]
-	target := next.URL.Scheme + "://" + next.URL.Host + next.URL.EscapedPath()
-	refuse := func(why string) error {
-		return &redirectError{fmt.Sprintf("it redirects to %s, %s", target, why)}
+	refuse := func(why RedirectReason) error {
+		return &RedirectError{Reason: why, To: next.URL, From: last.Method, Method: next.Method}
 	}
 	switch {
-	case len(via) > maxRedirects:
-		return refuse(fmt.Sprintf("after %d redirects already; use the final address as url", maxRedirects))
+	case len(via) > MaxRedirects:
+		return refuse(TooManyRedirects)
 	case last.URL.Scheme == "https" && next.URL.Scheme != "https":
-		return refuse("which would leave TLS; use the final address as url if that is meant")
+		return refuse(LeavesTLS)
 	case !sameHost(last.URL, next.URL):
-		return refuse("another host, which is not followed; use that address as url if it is meant")
+		return refuse(OtherHost)
 	case next.Method != last.Method:
-		return refuse(fmt.Sprintf("which would turn the %s into a %s; use that address as url", last.Method, next.Method))
+		return refuse(OtherMethod)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestCheckRedirect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = checkRedirect(to, []*http.Request{from})
+			err = CheckRedirect(to, []*http.Request{from})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

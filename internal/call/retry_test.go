@@ -275,31 +275,41 @@ func TestRetryAfter(t *testing.T) {
 		"0":                              0,
 		"120":                            2 * time.Minute,
 		" 7 ":                            7 * time.Second,
+		"1.25":                           1250 * time.Millisecond,
 		"-1":                             0,
-		"1.5":                            0,
+		"nan":                            0,
+		"1e3":                            0,
+		".":                              0,
 		"soon":                           0,
-		"99999999999999999999999":        24 * time.Hour,
+		"86401":                          MostRetryAfter,
+		"99999999999999999999999":        MostRetryAfter,
 		"Mon, 30 Nov 2026 12:00:30 GMT":  30 * time.Second,
 		"Monday, 30-Nov-26 12:00:30 GMT": 30 * time.Second,
 		"Mon Nov 30 12:00:30 2026":       30 * time.Second,
 		"Mon, 30 Nov 2026 11:00:00 GMT":  0,
-		"Mon, 30 Nov 2099 12:00:00 GMT":  24 * time.Hour,
+		"Thu, 01 Jan 1970 00:00:00 GMT":  0,
+		"Mon, 30 Nov 2099 12:00:00 GMT":  MostRetryAfter,
 	} {
-		if got := retryAfter(value, now); got != want {
+		if got := RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("%q: got %s, want %s", value, got, want)
 		}
+	}
+	if got := RetryAfter(http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"1500"}}, now); got != 1500*time.Millisecond {
+		t.Errorf("in milliseconds: got %s", got)
 	}
 }
 
 func FuzzRetryAfter(f *testing.F) {
-	f.Add("120")
-	f.Add("Mon, 30 Nov 2026 12:00:30 GMT")
-	f.Fuzz(func(t *testing.T, value string) {
-		got := retryAfter(value, time.Unix(1_800_000_000, 0))
-		if got < 0 || got > 24*time.Hour {
-			t.Errorf("%q: %s", value, got)
+	for _, seed := range []string{"", "0", "120", "1.5", "..", "1e9", "99999999999999999999", "Mon, 30 Nov 2026 12:00:30 GMT"} {
+		f.Add(seed, "")
+		f.Add("", seed)
+	}
+	f.Fuzz(func(t *testing.T, value, milliseconds string) {
+		got := RetryAfter(http.Header{"Retry-After": {value}, "Retry-After-Ms": {milliseconds}}, time.Unix(1_800_000_000, 0))
+		if got < 0 || got > MostRetryAfter {
+			t.Errorf("%q, %q: %s", value, milliseconds, got)
 		}
-		if n, err := strconv.ParseUint(value, 10, 16); err == nil && got != time.Duration(n)*time.Second {
+		if n, err := strconv.ParseUint(value, 10, 16); err == nil && milliseconds == "" && got != time.Duration(n)*time.Second {
 			t.Errorf("%q: %s", value, got)
 		}
 	})

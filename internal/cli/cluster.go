@@ -23,8 +23,8 @@ func (o *clusterOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file; $KUBECONFIG or ~/.kube/config by default, and inside a pod its service account")
 }
 
-// connect gives a client for the cluster, which caches nothing, and the namespace.
-func (o *clusterOptions) connect() (client.Client, string, error) {
+// config says how the cluster is reached, and gives the namespace.
+func (o *clusterOptions) config() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
@@ -38,7 +38,16 @@ func (o *clusterOptions) connect() (client.Client, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("find the namespace: %w", err)
 	}
-	c, err := client.New(quiet(cfg), client.Options{Scheme: operator.Scheme()})
+	return quiet(cfg), namespace, nil
+}
+
+// connect gives a client for the cluster, which caches nothing, and the namespace.
+func (o *clusterOptions) connect() (client.Client, string, error) {
+	cfg, namespace, err := o.config()
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := client.New(cfg, client.Options{Scheme: operator.Scheme()})
 	if err != nil {
 		return nil, "", fmt.Errorf("reach the cluster: %w", err)
 	}

@@ -77,7 +77,7 @@ changes (assay operator), or here and now with no cluster (assay run).`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRunCommand(), newCompareCommand(), newGateCommand(), newJudgeCommand(), newGoldenCommand(), newOperatorCommand(), newSampleRAGCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newCompareCommand(), newGateCommand(), newJudgeCommand(), newGoldenCommand(), newOperatorCommand(), newSampleRAGCommand(), newSupportBundleCommand(), newVersionCommand())
 	return root
 }
 

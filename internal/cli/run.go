@@ -23,6 +23,7 @@ import (
 	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/suite"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // The formats that a run is printed in.
@@ -53,6 +54,7 @@ type runOptions struct {
 	baseline string
 	plan     bool
 	output   string
+	tracing  tracing.Options
 }
 
 func newRunCommand() *cobra.Command {
@@ -102,6 +104,7 @@ The exit code is the verdict:
 	f.StringVar(&o.baseline, "baseline", "", "document of an earlier run (assay run -o json) that this one is compared with, or - for standard input; a maxDrop is held against it")
 	f.BoolVar(&o.plan, "plan", false, "check everything and print what a run would do; nobody is called")
 	f.StringVarP(&o.output, "output", "o", formatTable, "output format: "+strings.Join(runFormats, ", "))
+	addTracingFlags(f, &o.tracing)
 	for _, flag := range []string{"filename", "golden", "baseline"} {
 		_ = cmd.MarkFlagFilename(flag)
 	}
@@ -148,7 +151,13 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, prepared, err := o.prepare(cmd.Context(), cmd)
+	o.tracing.Log = func(message string, err error) { cmd.PrintErrln("warning:", traceWarning(message, err)) }
+	traces, err := tracing.Setup(cmd.Context(), o.tracing)
+	if err != nil {
+		return err
+	}
+	defer traces.Stop()
+	s, prepared, err := o.prepare(cmd.Context(), cmd, traces.Tracer())
 	if err != nil {
 		return err
 	}
@@ -158,7 +167,7 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	}
 	// Before this there is nothing to keep: Ctrl-C ends the process, whatever it
 	// waits for.
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(tracing.FromEnvironment(cmd.Context()))
 	defer stop()
 	// No other format has texts: a run should not grow with its corpus for nothing.
 	prepared.Plan.KeepText = o.output == formatJSON && ptr.Deref(s.Spec.History.StoreContent, true)
@@ -190,7 +199,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 
 // prepare reads and checks everything that the run needs. Nothing of it calls
 // the retriever.
-func (o *runOptions) prepare(ctx context.Context, cmd *cobra.Command) (*v1alpha1.EvalSuite, *suite.Prepared, error) {
+func (o *runOptions) prepare(ctx context.Context, cmd *cobra.Command, tracer *tracing.Tracer) (*v1alpha1.EvalSuite, *suite.Prepared, error) {
 	manifests, err := manifest.Load(o.files, cmd.InOrStdin())
 	if err != nil {
 		return nil, nil, withCount(err)
@@ -207,7 +216,7 @@ func (o *runOptions) prepare(ctx context.Context, cmd *cobra.Command) (*v1alpha1
 		return nil, nil, err
 	}
 	source := manifests.Source(s.Namespace)
-	prepared, err := suite.Prepare(ctx, s, options, source, suite.Deps{Limits: retriever.NewLimits()})
+	prepared, err := suite.Prepare(ctx, s, options, source, suite.Deps{Limits: retriever.NewLimits(), Tracer: tracer})
 	if err != nil {
 		return nil, nil, explain(err, source)
 	}
@@ -283,10 +292,14 @@ func carryOut(ctx context.Context, s *v1alpha1.EvalSuite, prepared *suite.Prepar
 	bar := newProgress(stderr, s.Name, len(prepared.Plan.Cases))
 	cases := make([]eval.CaseResult, 0, len(prepared.Plan.Cases))
 	meta.Run.StartTime = now()
+	ctx, trace := prepared.Trace(ctx, tracing.RunInfo{
+		Namespace: s.Namespace, Suite: s.Name, Run: meta.Run.Name, UID: uid, Trigger: string(v1alpha1.TriggerManual),
+	})
 	result := eval.Run(ctx, prepared.Plan, prepared.Parties, func(c eval.CaseResult) {
 		cases = append(cases, c)
 		bar.done(c)
 	})
+	trace.End(result)
 	meta.Run.CompletionTime = now()
 	bar.end()
 	return report.Build(meta, result, cases)

@@ -14,6 +14,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Config is what the operator's administrator allows.
@@ -53,11 +55,36 @@ type Policy struct {
 	domains                   []string
 }
 
-// New reads a configuration. Its error names everything that is wrong with it.
+// The fields of a Config, as errors call them.
+const (
+	FieldDeniedCIDRs       = "deniedCIDRs"
+	FieldDeniedHosts       = "deniedHosts"
+	FieldAllowedCIDRs      = "allowedCIDRs"
+	FieldAllowedHosts      = "allowedHosts"
+	FieldAllowedNamespaces = "allowedNamespaces"
+	FieldClusterDomain     = "clusterDomain"
+)
+
+// FieldError is an entry of a Config that cannot be.
+type FieldError struct {
+	// Field is one of the fields above.
+	Field string
+	// Err says what is wrong with which entry.
+	Err error
+}
+
+// Error names the field.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// New reads a configuration. Its error joins a *FieldError for each entry that is
+// wrong.
 func New(cfg Config) (*Policy, error) {
 	domain := strings.Trim(strings.ToLower(cfg.ClusterDomain), ".")
 	if domain == "" {
-		domain = "cluster.local"
+		domain = defaultDomain
 	}
 	p := &Policy{
 		inCluster:     cfg.InCluster,
@@ -68,19 +95,19 @@ func New(cfg Config) (*Policy, error) {
 	for _, a := range cfg.APIServer {
 		p.apiServer = append(p.apiServer, netip.AddrPortFrom(plain(a.Addr()), a.Port()))
 	}
-	var problems []error
+	problems := checkNames(cfg.AllowedNamespaces, domain)
 	read := func(field string, list []string, to func(netip.Prefix)) {
 		for _, text := range list {
 			prefix, err := parseCIDR(text)
 			if err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", field, err))
+				problems = append(problems, &FieldError{field, err})
 				continue
 			}
 			to(prefix)
 		}
 	}
-	read("deniedCIDRs", cfg.DeniedCIDRs, func(c netip.Prefix) { p.denied = append(p.denied, c) })
-	read("allowedCIDRs", cfg.AllowedCIDRs, func(c netip.Prefix) {
+	read(FieldDeniedCIDRs, cfg.DeniedCIDRs, func(c netip.Prefix) { p.denied = append(p.denied, c) })
+	read(FieldAllowedCIDRs, cfg.AllowedCIDRs, func(c netip.Prefix) {
 		if p.inCluster && slices.ContainsFunc(builtin, func(r forbidden) bool { return within(c, r.prefix) }) {
 			p.exceptions = append(p.exceptions, c)
 			return
@@ -92,18 +119,33 @@ func New(cfg Config) (*Policy, error) {
 		for _, text := range list {
 			pattern := strings.TrimSuffix(strings.ToLower(text), ".")
 			if err := checkPattern(pattern); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", field, err))
+				problems = append(problems, &FieldError{field, err})
 			}
 			patterns = append(patterns, pattern)
 		}
 		return patterns
 	}
-	p.deniedHosts = hosts("deniedHosts", cfg.DeniedHosts)
-	p.allowedHosts = hosts("allowedHosts", cfg.AllowedHosts)
+	p.deniedHosts = hosts(FieldDeniedHosts, cfg.DeniedHosts)
+	p.allowedHosts = hosts(FieldAllowedHosts, cfg.AllowedHosts)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+const defaultDomain = "cluster.local"
+
+// checkNames holds namespaces and the cluster's domain to what Kubernetes takes.
+func checkNames(namespaces []string, domain string) (problems []error) {
+	for _, name := range namespaces {
+		if name != "*" && len(validation.IsDNS1123Label(name)) > 0 {
+			problems = append(problems, &FieldError{FieldAllowedNamespaces, fmt.Errorf("%q is no namespace: write a name, or * for all", name)})
+		}
+	}
+	if len(validation.IsDNS1123Subdomain(domain)) > 0 {
+		problems = append(problems, &FieldError{FieldClusterDomain, fmt.Errorf("%q is no domain: write for example %s", domain, defaultDomain)})
+	}
+	return problems
 }
 
 // parseCIDR reads a range, or a single address.

@@ -187,6 +187,7 @@ func TestNewRefuses(t *testing.T) {
 	_, err := New(Config{
 		AllowedCIDRs: []string{"10.0.0.0/33", "api.example.com", "fe80::1%eth0"}, DeniedCIDRs: []string{"::ffff:10.0.0.0/104"},
 		AllowedHosts: []string{"10.0.0.1", "https://api.example.com", "a.*.example", "*"}, DeniedHosts: []string{"", "bücher.example"},
+		AllowedNamespaces: []string{"rag", "models.svc", "", "*"}, ClusterDomain: "cluster_local",
 	})
 	if err == nil {
 		t.Fatal("accepted")
@@ -195,6 +196,7 @@ func TestNewRefuses(t *testing.T) {
 		`allowedCIDRs: "10.0.0.0/33" is no CIDR`, `allowedCIDRs: "api.example.com" is no CIDR`, `"fe80::1%eth0" is no CIDR`,
 		`deniedCIDRs: "::ffff:10.0.0.0/104" is an IPv4 range written as IPv6`,
 		`allowedHosts: "10.0.0.1" is an address: list it among the CIDRs`, `"https://api.example.com" is no host`, `"a.*.example" is no host`, `"*" is no host`,
+		`allowedNamespaces: "models.svc" is no namespace: write a name, or * for all`, `allowedNamespaces: "" is no namespace`, `clusterDomain: "cluster_local" is no domain`,
 		`deniedHosts: "" is no host`, `"bücher.example" is not ASCII`,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -83,9 +83,17 @@ type Plan struct {
 	// a rollout came into it, say. Nil: nothing does. The context is not the run's,
 	// which may have ended.
 	Check func(ctx context.Context) []score.Undecided
+	// Around, where it is not nil, hears of every case that calls are made for, as it
+	// begins: they are made with the context that it gives. What it returns hears how
+	// the case ended; asked is false where the run ended under it. It is called from
+	// several goroutines at once.
+	Around func(ctx context.Context, c *golden.Case) (context.Context, func(result CaseResult, asked bool))
 	// KeepText hands texts to observe: those retrieved, the answer and its
 	// contexts. They are never kept.
 	KeepText bool
+	// Redact takes secrets out of what services gave, before it is kept or shown to
+	// another service. What is scored is what came. Nil: there are none.
+	Redact func(text string) string
 	// Finished are the cases, by id, that an interrupted process of the same run
 	// has asked already. They are not asked again, unless they have changed since.
 	Finished map[string]Finished

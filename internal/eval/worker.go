@@ -19,6 +19,8 @@ type worker struct {
 	scorer   *score.Scorer
 	steps    []step
 	keepText bool
+	around   func(ctx context.Context, c *golden.Case) (context.Context, func(CaseResult, bool))
+	redact   func(text string) string
 	// endRun cancels the run that the worker works for.
 	endRun context.CancelCauseFunc
 
@@ -58,7 +60,10 @@ type calls struct{ retriever, answer int64 }
 func (c calls) add(o calls) calls { return calls{c.retriever + o.retriever, c.answer + o.answer} }
 
 func newWorker(plan Plan, parties Parties, scorer *score.Scorer, endRun context.CancelCauseFunc) *worker {
-	w := &worker{parties: parties, spec: plan.Score, scorer: scorer, keepText: plan.KeepText, endRun: endRun}
+	w := &worker{parties: parties, spec: plan.Score, scorer: scorer, keepText: plan.KeepText, around: plan.Around, redact: plan.Redact, endRun: endRun}
+	if w.redact == nil {
+		w.redact = func(text string) string { return text }
+	}
 	if parties.Retriever != nil {
 		w.steps = append(w.steps, step{score.RetrievalStage, w.retrieve})
 	}
@@ -84,12 +89,18 @@ func (w *worker) ask(ctx context.Context, index int, c *golden.Case) ended {
 		return f.ended
 	}
 	f.result.Called = true
+	if w.around != nil {
+		within, done := w.around(ctx, c)
+		ctx = within
+		defer func() { done(f.result, f.asked) }()
+	}
 	for _, s := range w.steps {
 		err := survive(func() error { return s.do(ctx, f) })
 		if err == nil {
 			continue
 		}
 		f.fail(s.stage, err)
+		f.result.Message = w.redact(f.result.Message)
 		if f.stop != nil {
 			w.endRun(f.stop)
 		} else if ctx.Err() != nil {
@@ -155,7 +166,7 @@ func (w *worker) retrieve(ctx context.Context, f *inFlight) error {
 		return err
 	}
 	f.calls.retriever += int64(reply.Attempts)
-	r.CorpusVersion = strings.Clone(reply.CorpusVersion)
+	r.CorpusVersion = strings.Clone(w.redact(reply.CorpusVersion))
 	r.Latency = reply.Latency
 	w.score(r, reply.Results)
 	// What lies beyond topK is no part of the answer either.
@@ -177,10 +188,14 @@ func (w *worker) getAnswer(ctx context.Context, f *inFlight) error {
 	f.calls.answer += int64(reply.Attempts)
 	r.AnswerLatency = reply.Latency
 	if w.parties.Retriever == nil {
-		r.CorpusVersion = strings.Clone(reply.CorpusVersion)
+		r.CorpusVersion = strings.Clone(w.redact(reply.CorpusVersion))
 		w.score(r, reply.Results)
 	}
 	w.scorer.ScoreAnswer(reference(r.Case), reply.Answer, r.Values)
+	reply.Answer = w.redact(reply.Answer)
+	for i, text := range reply.Contexts {
+		reply.Contexts[i] = w.redact(text)
+	}
 	r.Answer = &AnswerResult{Latency: reply.Latency, Attempts: reply.Attempts}
 	if w.keepText {
 		r.Answer.Text, r.Answer.Contexts = strings.Clone(reply.Answer), clones(reply.Contexts)
@@ -231,7 +246,8 @@ func (w *worker) scoreVerdict(r *CaseResult) {
 	w.scorer.ScoreVerdict(g, r.Values)
 }
 
-// score fills in rank, values and the scored list. They are set together at the
+// score fills in rank, values and the scored list, and takes secrets out of the
+// texts. They are set together at the
 // end, so that a panic leaves none of them behind.
 func (w *worker) score(r *CaseResult, results []retriever.Result) {
 	w.relevant = w.relevant[:0]
@@ -241,7 +257,9 @@ func (w *worker) score(r *CaseResult, results []retriever.Result) {
 		}
 	}
 	w.items = w.items[:0]
-	for _, res := range results {
+	for i := range results {
+		res := &results[i]
+		res.Text = w.redact(res.Text)
 		w.items = append(w.items, score.Item{ID: res.ID, Document: res.Document})
 	}
 	values := w.scorer.NewValues()
@@ -252,7 +270,7 @@ func (w *worker) score(r *CaseResult, results []retriever.Result) {
 	var scores []float64
 	for i, k := range ranked {
 		// Ids and scores are copied: they may be part of a whole reply.
-		retrieved[i] = Retrieved{ID: strings.Clone(w.scorer.Unit().Identity(w.items[k.Index])), Relevant: k.Relevant}
+		retrieved[i] = Retrieved{ID: strings.Clone(w.redact(w.scorer.Unit().Identity(w.items[k.Index]))), Relevant: k.Relevant}
 		retrieved[i].TextDigest = TextDigest(results[k.Index].Text)
 		if w.keepText {
 			retrieved[i].Text = strings.Clone(results[k.Index].Text)

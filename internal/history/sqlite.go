@@ -46,8 +46,12 @@ func sqliteURI(u url.URL, o Options, more url.Values) string {
 		"_txlock":       {"immediate"},
 		"_error_rc":     {"1"},
 		"_dqs":          {"0"},
-		"_pragma":       {fmt.Sprintf("journal_size_limit(%d)", sqliteWAL)},
-		"_defensive":    {"1"},
+		"_pragma": {
+			fmt.Sprintf("journal_size_limit(%d)", sqliteWAL),
+			// Batches and pages are bounded, and a container may have no folder for temporary files.
+			"temp_store(memory)",
+		},
+		"_defensive": {"1"},
 	}
 	for k, v := range more {
 		q[k] = v

@@ -218,6 +218,20 @@ func TestADiskThatTurnsReadOnly(t *testing.T) {
 	put(t, s, aRun("docs", 0), cases(0, 1)...)
 }
 
+// The operator's image has no /tmp, and its root file system cannot be written.
+func TestNoTemporaryFiles(t *testing.T) {
+	s := open(t, used(t), Options{})
+	for name, db := range map[string]*sql.DB{"writing": s.write, "reading": s.read} {
+		var kept int
+		if err := db.QueryRowContext(t.Context(), `PRAGMA temp_store`).Scan(&kept); err != nil {
+			t.Fatal(err)
+		}
+		if kept != 2 {
+			t.Errorf("%s: temp_store is %d, want 2 (memory)", name, kept)
+		}
+	}
+}
+
 func execute(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query); err != nil {

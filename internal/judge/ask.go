@@ -60,8 +60,8 @@ func (j *modelJudge) complete(ctx context.Context, p *promptParts, limit int) (r
 	if err := silentCut(user, response.PromptTokens); err != nil {
 		return r, usage, err
 	}
-	r.text = response.Text
-	r.options.Truncated, r.options.Refusal = response.Truncated, response.Refusal
+	r.text = j.redact(response.Text)
+	r.options.Truncated, r.options.Refusal = response.Truncated, j.redact(response.Refusal)
 	return r, usage, nil
 }
 

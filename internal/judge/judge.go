@@ -140,6 +140,9 @@ type Response struct {
 	CompletionTokens int64
 	// Calls is how many requests it took, retries included.
 	Calls int64
+	// Model that answered and FinishReason of its reply, in the provider's words;
+	// empty where it names none.
+	Model, FinishReason string
 }
 
 // Model completes a request. Its error is an *Error; calls that failed are in

@@ -28,6 +28,9 @@ type Options struct {
 	CacheFailed func(error)
 	// Budget of the run; nil is no bound.
 	Budget *Budget
+	// Redact takes secrets out of what the model says, before it is read or kept;
+	// nil: there are none.
+	Redact func(text string) string
 }
 
 // ModelIdentity completes the identity of a judge with what this package adds
@@ -50,6 +53,10 @@ func New(model Model, o Options) Judge {
 		memory:          memory{cache: o.Cache, failed: o.CacheFailed},
 		budget:          o.Budget,
 		random:          randomText,
+		redact:          o.Redact,
+	}
+	if j.redact == nil {
+		j.redact = func(text string) string { return text }
 	}
 	if j.maxOutputTokens <= 0 {
 		j.maxOutputTokens = DefaultMaxOutputTokens
@@ -68,6 +75,7 @@ type modelJudge struct {
 	budget          *Budget
 	// random gives text that nobody can guess.
 	random func() string
+	redact func(text string) string
 
 	verdicts   group[Verdict]
 	relevances group[Relevance]

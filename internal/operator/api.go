@@ -3,11 +3,13 @@ package operator
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -22,6 +24,8 @@ type api struct {
 	secure  bool
 	certDir string
 	handler http.Handler
+
+	listening atomic.Bool
 }
 
 // NeedLeaderElection is false: every replica answers.
@@ -37,7 +41,17 @@ func (a *api) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen for the HTTP API at %s (--api-bind-address picks another address): %w", a.address, err)
 	}
+	a.listening.Store(true)
+	defer a.listening.Store(false)
 	return server.Serve(ctx, listener, a.handler, config)
+}
+
+// listens is ready while the API is served.
+func (a *api) listens(*http.Request) error {
+	if !a.listening.Load() {
+		return errors.New("the HTTP API does not listen")
+	}
+	return nil
 }
 
 // tls is nil for plain HTTP. Without certificates of the user's, one is made

@@ -71,6 +71,28 @@ func (s *store) get(ctx context.Context) (*history.Store, error) {
 	return opened, nil
 }
 
+// state says for people what the store is like. It does not wait for one that is
+// being opened.
+func (s *store) state(ctx context.Context) string {
+	if s == nil {
+		return "none is kept (--history)"
+	}
+	if !s.mu.TryLock() {
+		return "being opened"
+	}
+	opened := s.opened
+	s.mu.Unlock()
+	if opened == nil {
+		return "not open, the log says why; runs go on without it"
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := opened.Ping(ctx); err != nil {
+		return opened.Driver() + ", open, but it does not answer; runs go on without it"
+	}
+	return opened.Driver() + ", open"
+}
+
 // close closes the store, if there is one and it was opened.
 func (s *store) close() error {
 	if s == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -93,5 +94,30 @@ func TestTheAPINeedsNoHistory(t *testing.T) {
 	_, _, err := newOperator(t, func(o *Options) { o.APIAddress = "127.0.0.1:0" })
 	if err != nil {
 		t.Errorf("an API without a history: %v", err)
+	}
+}
+
+// A DSN has a password, and a database that is away, or that does not like the DSN,
+// is told of in the log.
+func TestThePasswordOfTheHistoryIsNotLogged(t *testing.T) {
+	for _, dsn := range []string{
+		"postgres://assay:s3cr3t@127.0.0.1:1/assay?connect_timeout=1",
+		"postgres://assay:s3cr3t@127.0.0.1:99999999/assay",
+		"postgres://assay@127.0.0.1:1/assay?password=s3cr3t",
+		"postgres://assay:s3cr3t%zz@127.0.0.1/assay",
+	} {
+		var logged strings.Builder
+		log := funcr.New(func(prefix, args string) { logged.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 9})
+		s, err := openStore(t.Context(), dsn, log, clocktesting.NewFakeClock(time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.PutRun(t.Context(), history.Run{UID: "u"})
+		if err == nil || !strings.Contains(logged.String(), "the history cannot be opened") {
+			t.Errorf("%s is a store: %v\n%s", dsn, err, &logged)
+		}
+		if said := logged.String() + err.Error() + s.state(t.Context()); strings.Contains(said, "s3cr3t") {
+			t.Errorf("the password is shown:\n%s", said)
+		}
 	}
 }

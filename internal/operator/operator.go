@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,16 +24,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/controllers"
+	"github.com/assay-dev/assay/internal/call"
+	"github.com/assay-dev/assay/internal/egress"
 	"github.com/assay-dev/assay/internal/gating"
 	"github.com/assay-dev/assay/internal/history"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/server"
 	"github.com/assay-dev/assay/internal/telemetry"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // leaderElectionID names the Lease that one operator of a cluster holds.
@@ -45,6 +47,11 @@ const workers = 16
 
 // fetches is how many of them may wait for a golden set over http at the same time.
 const fetches = workers / 2
+
+// stopWithin bounds an orderly stop: calls of the API end, runs write their last
+// checkpoint. What is left of the 30 seconds that a kubelet gives the pod is for the
+// lease, which is released in any case, and for the last spans.
+const stopWithin = 24 * time.Second
 
 // Options are the operator's flags.
 type Options struct {
@@ -76,6 +83,11 @@ type Options struct {
 	APICertDir string
 	// APIAnonymousFlagger answers Flagger's webhooks, and nothing else, without a token.
 	APIAnonymousFlagger bool
+	// Tracing says where the spans of runs go, if anywhere.
+	Tracing tracing.Options
+	// Egress says where suites may have the operator connect. The zero value lets
+	// them reach the Services of their own namespace and the internet.
+	Egress egress.Config
 	// Recheck is how soon a stalled suite is looked at again; 0: 30 seconds.
 	Recheck time.Duration
 	// Clock tells the time; nil: the real one.
@@ -97,7 +109,13 @@ func Scheme() *runtime.Scheme {
 // Run runs the operator until the context ends. It returns an error where it
 // could not start, or lost its lease.
 func Run(ctx context.Context, cfg *rest.Config, o Options) error {
-	mgr, kept, err := build(ctx, cfg, o)
+	traces, err := setupTracing(ctx, o)
+	if err != nil {
+		return err
+	}
+	// Last of all: what goes down before it still has spans to end.
+	defer traces.Stop()
+	mgr, kept, err := build(ctx, cfg, o, traces.Tracer())
 	if err != nil {
 		return err
 	}
@@ -109,34 +127,63 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 }
 
 // build makes the manager with everything in it, and the history that it writes to.
-func build(ctx context.Context, cfg *rest.Config, o Options) (manager.Manager, *store, error) {
+func build(ctx context.Context, cfg *rest.Config, o Options, tracer *tracing.Tracer) (manager.Manager, *store, error) {
 	if o.MaxConcurrentRuns < 1 {
 		return nil, nil, fmt.Errorf("--max-concurrent-runs is %d: it must be at least 1", o.MaxConcurrentRuns)
+	}
+	if err := checkEgress(o.Egress); err != nil {
+		return nil, nil, err
 	}
 	mgr, err := ctrl.NewManager(cfg, managerOptions(o))
 	if err != nil {
 		return nil, nil, fmt.Errorf("set up the operator: %w", err)
 	}
-	now := o.Clock
-	if now == nil {
-		now = clock.RealClock{}
+	common := &common{clock: o.Clock, tracer: tracer}
+	if common.clock == nil {
+		common.clock = clock.RealClock{}
 	}
-	var kept *store
+	if common.egress, err = newEgress(ctx, mgr.GetConfig(), o.Egress, mgr.GetLogger().WithName("egress")); err != nil {
+		return nil, nil, err
+	}
 	if o.History != "" {
-		if kept, err = openStore(ctx, o.History, mgr.GetLogger().WithName("history"), now); err != nil {
+		if common.history, err = openStore(ctx, o.History, mgr.GetLogger().WithName("history"), common.clock); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := addControllers(ctx, mgr, o, kept, now); err != nil {
-		return nil, nil, errors.Join(err, kept.close())
+	if err := addParts(ctx, mgr, o, common); err != nil {
+		return nil, nil, errors.Join(err, common.history.close())
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, nil, fmt.Errorf("add the health check: %w", err)
+	return mgr, common.history, nil
+}
+
+// common is what the parts of the operator share.
+type common struct {
+	// history is nil where none is kept.
+	history *store
+	clock   clock.Clock
+	tracer  *tracing.Tracer
+	egress  func(namespace string) call.Egress
+}
+
+// addParts adds the controllers, the HTTP API and the probes.
+func addParts(ctx context.Context, mgr manager.Manager, o Options, c *common) error {
+	runner, err := addControllers(ctx, mgr, o, c)
+	if err != nil {
+		return err
 	}
-	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
-		return nil, nil, fmt.Errorf("add the readiness check: %w", err)
+	ready := map[string]healthz.Checker{"cache": cacheSynced(mgr.GetCache())}
+	api, err := addAPI(mgr, o, c)
+	if err != nil {
+		return err
 	}
-	return mgr, kept, nil
+	if api != nil {
+		ready["api"] = api.listens
+	}
+	return addProbes(mgr, o.ProbeAddress, &probes{
+		alive:   &healthz.Handler{Checks: map[string]healthz.Checker{"runs": answers("what carries out runs", func() { runner.Ready() })}},
+		ready:   &healthz.Handler{Checks: ready},
+		history: c.history.state,
+	})
 }
 
 func managerOptions(o Options) ctrl.Options {
@@ -147,9 +194,11 @@ func managerOptions(o Options) ctrl.Options {
 			SecureServing: o.MetricsSecure,
 			CertDir:       o.MetricsCertDir,
 			// HTTP/2 has had denials of service that a scrape endpoint need not be open to.
-			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+			TLSOpts:        []func(*tls.Config){func(c *tls.Config) { c.MinVersion, c.NextProtos = tls.VersionTLS12, []string{"http/1.1"} }},
+			FilterProvider: open,
 		},
-		HealthProbeBindAddress:        o.ProbeAddress,
+		HealthProbeBindAddress:        "0", // addProbes serves them, within bounds
+		GracefulShutdownTimeout:       ptr.To(stopWithin),
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       leaseNamespace(o),
@@ -162,7 +211,7 @@ func managerOptions(o Options) ctrl.Options {
 		options.Controller.SkipNameValidation = &o.SkipNameValidation
 	}
 	if o.MetricsSecure {
-		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+		options.Metrics.FilterProvider = protected
 	}
 	if len(o.Namespaces) > 0 {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{}
@@ -184,90 +233,96 @@ func leaseNamespace(o Options) string {
 	return "default"
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, o Options, kept *store, now clock.Clock) error {
+// addControllers adds the controllers, and gives what carries out runs.
+func addControllers(ctx context.Context, mgr manager.Manager, o Options, c *common) (*controllers.Runner, error) {
 	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
+		return nil, err
 	}
 	registry := o.Registry
 	if registry == nil {
 		registry = metrics.Registry
 	}
 	measured := telemetry.NewMetrics(registry)
-	collector := telemetry.NewCollector(suiteLister{mgr.GetClient()}, leading(mgr))
+	collector := telemetry.NewCollector(cacheLister{mgr.GetClient()}, leading(mgr))
 	if err := registry.Register(collector); err != nil {
-		return fmt.Errorf("register the collector: %w", err)
+		return nil, fmt.Errorf("register the collector: %w", err)
 	}
 
 	recorder := mgr.GetEventRecorder("assay")
-	runner := controllers.NewRunner(now)
+	runner := controllers.NewRunner(c.clock)
 	if err := mgr.Add(runner); err != nil {
-		return fmt.Errorf("add the runner: %w", err)
+		return nil, fmt.Errorf("add the runner: %w", err)
 	}
 	fetching := controllers.NewFetches(fetches)
 	suites := &controllers.SuiteReconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Recorder: recorder,
-		Clock:    now,
+		Clock:    c.clock,
 		Metrics:  measured,
+		Egress:   c.egress,
 		Recheck:  o.Recheck,
 		Fetches:  fetching,
 	}
 	if err := suites.SetupWithManager(mgr, workers); err != nil {
-		return fmt.Errorf("set up the EvalSuite controller: %w", err)
+		return nil, fmt.Errorf("set up the EvalSuite controller: %w", err)
 	}
 	runs := &controllers.RunReconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Recorder: recorder,
-		Clock:    now,
+		Clock:    c.clock,
 		Runner:   runner,
 		Limits:   retriever.NewLimits(),
 		Metrics:  measured,
 		MaxRuns:  o.MaxConcurrentRuns,
+		Tracer:   c.tracer,
+		Egress:   c.egress,
 		Fetches:  fetching,
 	}
-	if kept != nil {
+	if kept := c.history; kept != nil {
 		runs.History, runs.Baselines, runs.Verdicts = kept, kept, kept
 	}
 	if err := runs.SetupWithManager(mgr, workers); err != nil {
-		return fmt.Errorf("set up the EvalRun controller: %w", err)
+		return nil, fmt.Errorf("set up the EvalRun controller: %w", err)
 	}
-	if kept != nil {
+	if kept := c.history; kept != nil {
 		if err := mgr.Add(&keeper{store: kept, suites: mgr.GetClient(), retention: o.HistoryRetention, metrics: measured, log: kept.log, clock: clock.RealClock{}}); err != nil {
-			return fmt.Errorf("add the keeper of the history: %w", err)
+			return nil, fmt.Errorf("add the keeper of the history: %w", err)
 		}
 	}
-	return addAPI(mgr, o, kept, now)
+	return runner, nil
 }
 
-// addAPI adds what answers over HTTP. Gates are answered from the API server, past
-// the cache; earlier runs out of the history, where there is one.
-func addAPI(mgr manager.Manager, o Options, kept *store, now clock.Clock) error {
+// addAPI adds what answers over HTTP, and gives it; nil where there is none. Gates
+// are answered from the API server, past the cache; earlier runs out of the history,
+// where there is one.
+func addAPI(mgr manager.Manager, o Options, c *common) (*api, error) {
 	if !serves(o.APIAddress) {
-		return nil
+		return nil, nil
 	}
 	access, err := server.NewAccess(mgr.GetConfig())
 	if err != nil {
-		return fmt.Errorf("set up the HTTP API: %w", err)
+		return nil, fmt.Errorf("set up the HTTP API: %w", err)
 	}
 	options := server.Options{
 		Runs:        &server.ClusterRuns{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces},
 		Access:      access,
-		Gate:        &gating.Cluster{Reader: mgr.GetAPIReader(), Clock: now},
+		Gate:        &gating.Cluster{Reader: mgr.GetAPIReader(), Clock: c.clock},
 		OpenFlagger: o.APIAnonymousFlagger,
 		Log:         mgr.GetLogger().WithName("api"),
 	}
-	if kept != nil {
-		options.History = kept
+	if c.history != nil {
+		options.History = c.history
 	}
 	if o.APIAnonymousFlagger {
 		options.Log.Info("anybody who reaches the API may ask /v1/flagger, without a token (--api-anonymous-flagger)")
 	}
-	if err := mgr.Add(&api{address: o.APIAddress, secure: o.APISecure, certDir: o.APICertDir, handler: server.New(options)}); err != nil {
-		return fmt.Errorf("add the HTTP API: %w", err)
+	a := &api{address: o.APIAddress, secure: o.APISecure, certDir: o.APICertDir, handler: server.New(options)}
+	if err := mgr.Add(a); err != nil {
+		return nil, fmt.Errorf("add the HTTP API: %w", err)
 	}
-	return nil
+	return a, nil
 }
 
 // serves says whether an address is one to listen at.
@@ -285,10 +340,10 @@ func leading(mgr manager.Manager) func() bool {
 	}
 }
 
-// suiteLister reads the suites from the manager's cache. The collector changes none of them.
-type suiteLister struct{ client.Client }
+// cacheLister reads suites and runs from the manager's cache. The collector changes none of them.
+type cacheLister struct{ client.Client }
 
-func (l suiteLister) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
+func (l cacheLister) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
 	list := &v1alpha1.EvalSuiteList{}
 	if err := l.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list EvalSuites: %w", err)
@@ -296,14 +351,10 @@ func (l suiteLister) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
 	return list.Items, nil
 }
 
-// cacheSynced is ready once the API server's objects are here.
-func cacheSynced(c cache.Cache) healthz.Checker {
-	return func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
-		defer cancel()
-		if !c.WaitForCacheSync(ctx) {
-			return errors.New("the objects of the API server are not all read yet")
-		}
-		return nil
+func (l cacheLister) Runs(ctx context.Context) ([]v1alpha1.EvalRun, error) {
+	list := &v1alpha1.EvalRunList{}
+	if err := l.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list EvalRuns: %w", err)
 	}
+	return list.Items, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,8 +50,11 @@ func TestManagerOptions(t *testing.T) {
 	if diff := cmp.Diff([]string{"http/1.1"}, config.NextProtos); diff != "" {
 		t.Errorf("metrics speak more than HTTP/1.1: %s", diff)
 	}
-	if o.HealthProbeBindAddress != ":8081" {
-		t.Errorf("probes are served at %q", o.HealthProbeBindAddress)
+	if config.MinVersion != tls.VersionTLS12 {
+		t.Errorf("metrics speak TLS from %x on", config.MinVersion)
+	}
+	if o.HealthProbeBindAddress != "0" {
+		t.Errorf("probes are served at %q as well, by a server with fewer bounds", o.HealthProbeBindAddress)
 	}
 	if !o.LeaderElection || o.LeaderElectionID != "operator.assay.dev" || o.LeaderElectionNamespace != "assay-system" || !o.LeaderElectionReleaseOnCancel {
 		t.Errorf("leader election is %t, %s in %s, released %t", o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionReleaseOnCancel)
@@ -63,7 +67,7 @@ func TestManagerOptions(t *testing.T) {
 	}
 
 	o = managerOptions(Options{SkipNameValidation: true})
-	if o.Metrics.SecureServing || o.Metrics.FilterProvider != nil || o.LeaderElection || o.Cache.DefaultNamespaces != nil {
+	if o.Metrics.SecureServing || o.LeaderElection || o.Cache.DefaultNamespaces != nil {
 		t.Errorf("nothing was asked for, and there is %+v", o)
 	}
 	if skip := o.Controller.SkipNameValidation; skip == nil || !*skip {
@@ -113,7 +117,7 @@ func newOperator(t *testing.T, change func(*Options)) (manager.Manager, *prometh
 	if change != nil {
 		change(&o)
 	}
-	mgr, _, err := build(t.Context(), discovery(t), o)
+	mgr, _, err := build(t.Context(), discovery(t), o, nil)
 	return mgr, registry, err
 }
 
@@ -150,8 +154,14 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Options)
 		says   string
 	}{
-		"no runs":    {func(o *Options) { o.MaxConcurrentRuns = 0 }, "--max-concurrent-runs is 0: it must be at least 1"},
-		"an address": {func(o *Options) { o.ProbeAddress = "nowhere:x" }, "set up the operator: "},
+		"no runs":     {func(o *Options) { o.MaxConcurrentRuns = 0 }, "--max-concurrent-runs is 0: it must be at least 1"},
+		"an address":  {func(o *Options) { o.ProbeAddress = "nowhere:x" }, "listen for the probes at nowhere:x (--health-probe-bind-address"},
+		"a CIDR":      {func(o *Options) { o.Egress.AllowedCIDRs = []string{"10.0.0.0/8", "10.0.0.0/33"} }, `--egress-allowed-cidrs: "10.0.0.0/33" is no CIDR`},
+		"a host":      {func(o *Options) { o.Egress.AllowedHosts = []string{"https://a.example"} }, `--egress-allowed-hosts: "https://a.example" is no host`},
+		"a denied":    {func(o *Options) { o.Egress.DeniedCIDRs = []string{"a.example"} }, `--egress-denied-cidrs: "a.example" is no CIDR`},
+		"a bad host":  {func(o *Options) { o.Egress.DeniedHosts = []string{"a b"} }, `--egress-denied-hosts: "a b" is no host`},
+		"a namespace": {func(o *Options) { o.Egress.AllowedNamespaces = []string{"rag", "Rag"} }, `--egress-allowed-namespaces: "Rag" is no namespace`},
+		"a domain":    {func(o *Options) { o.Egress.ClusterDomain = "cluster local" }, `--cluster-domain: "cluster local" is no domain`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := newOperator(t, test.change)
@@ -165,5 +175,27 @@ func TestNewRefuses(t *testing.T) {
 func TestRunSaysWhatItCouldNotDo(t *testing.T) {
 	if err := Run(t.Context(), &rest.Config{}, Options{}); err == nil || !strings.Contains(err.Error(), "--max-concurrent-runs") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Metrics are for those whom the API server lets get them, unless they are for
+// everybody; a call is bounded either way.
+func TestTheFilterOfTheMetrics(t *testing.T) {
+	for secure, want := range map[bool]int{true: http.StatusUnauthorized, false: http.StatusOK} {
+		filter, err := managerOptions(Options{MetricsSecure: secure}).Metrics.FilterProvider(&rest.Config{Host: "http://127.0.0.1:1"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler, err := filter(logr.Discard(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for method, want := range map[string]int{http.MethodGet: want, http.MethodPost: http.StatusMethodNotAllowed} {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/metrics", nil))
+			if w.Code != want {
+				t.Errorf("secure %t: %s is answered %d, want %d", secure, method, w.Code, want)
+			}
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/assay-dev/assay/internal/call"
 )
 
 func TestCredentialsAreSent(t *testing.T) {
@@ -232,7 +234,7 @@ func TestSecretsAreRemoved(t *testing.T) {
 				}
 				client := newClient(t, server.URL+"/search/"+url.PathEscape(secrets["listed"])+"?key="+url.QueryEscape(secrets["query"]), change, func(c *Config) {
 					c.Header = http.Header{"X-Key": {secrets["header"]}}
-					c.Secrets = []string{secrets["header"], secrets["listed"], secrets["bearer"], secrets["password"], secrets["user"]}
+					c.Secrets = call.NewRedactor(secrets["header"], secrets["listed"], secrets["bearer"], secrets["password"], secrets["user"])
 					c.Program = mustCompile(t, Mappings{Error: `response.error`})
 				})
 				e := fail(t, client)

@@ -36,7 +36,10 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("params: %w", err)
 	}
 
-	secrets := call.NewRedactor(cfg.Secrets...)
+	secrets := cfg.Secrets
+	if secrets == nil {
+		secrets = call.NewRedactor() // the embeddings service has the same
+	}
 	endpoint, err := call.New(endpointConfig(&cfg, secrets))
 	if err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func endpointConfig(cfg *Config, secrets *call.Redactor) call.Config {
 			},
 			URL: cfg.URL, Header: cfg.Header, TLS: cfg.TLS,
 			Auth:    call.Auth{BearerToken: cfg.BearerToken, BasicUser: cfg.BasicUser, BasicPassword: cfg.BasicPassword, OAuth2: cfg.OAuth2},
-			Timeout: cfg.Timeout, MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent, Egress: cfg.Egress, Secrets: secrets,
+			Timeout: cfg.Timeout, MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent, Egress: cfg.Egress, Wrap: cfg.Wrap, Secrets: secrets,
 		},
 		Method: cfg.Method, MaxRetries: cfg.MaxRetries, Limiter: cfg.Limiter, Observe: cfg.Observe,
 		Mapped: !cfg.Program.plainResults,

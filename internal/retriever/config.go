@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"time"
@@ -39,8 +40,9 @@ type Config struct {
 	Embedding *EmbeddingConfig
 	// Vectors holds embeddings; nil: the client has its own for as long as it lives.
 	Vectors *VectorCache
-	// Secrets are removed from every error, beside the credentials above.
-	Secrets []string
+	// Secrets removes secrets from every error, and is told of those above; nil: one
+	// of its own.
+	Secrets *call.Redactor
 	// MaxIdle is how many connections are kept open: the parallelism of the run.
 	MaxIdle int
 	// Observe hears of each attempt against the retriever: OK or an Outcome, and
@@ -50,6 +52,8 @@ type Config struct {
 	UserAgent string
 	// Egress says where connections may go; nil: anywhere.
 	Egress call.Egress
+	// Wrap stands before what sends the requests; nil: nothing does.
+	Wrap call.Wrap
 }
 
 // OAuth2Config is the client credentials grant of RFC 6749, section 4.4.
@@ -74,4 +78,9 @@ type EmbeddingConfig struct {
 	BasicPassword string
 	OAuth2        *OAuth2Config
 	TLS           *tls.Config
+	// Wrap stands before what sends the requests; nil: nothing does.
+	Wrap call.Wrap
+	// Around, where it is not nil, hears of every embedding that is asked for: it is
+	// with the context that it gives, and what it returns hears how that ended.
+	Around func(context.Context) (context.Context, func(error))
 }

@@ -23,6 +23,7 @@ type embedder struct {
 	model      string
 	dimensions int
 	cache      *VectorCache
+	around     func(context.Context) (context.Context, func(error))
 	// scope is what of the configuration can change a vector, or who may see it.
 	scope []byte
 }
@@ -39,7 +40,7 @@ func newEmbedder(cfg *Config, secrets *call.Redactor) (*embedder, error) {
 			},
 			URL: c.URL, Header: c.Header, TLS: c.TLS,
 			Auth:    call.Auth{BearerToken: c.BearerToken, BasicUser: c.BasicUser, BasicPassword: c.BasicPassword, OAuth2: c.OAuth2},
-			Timeout: cfg.Timeout, MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent, Egress: cfg.Egress, Secrets: secrets,
+			Timeout: cfg.Timeout, MaxIdle: cfg.MaxIdle, UserAgent: cfg.UserAgent, Egress: cfg.Egress, Wrap: c.Wrap, Secrets: secrets,
 		},
 		MaxRetries: cfg.MaxRetries,
 	})
@@ -54,13 +55,18 @@ func newEmbedder(cfg *Config, secrets *call.Redactor) (*embedder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedding: %w", err)
 	}
-	return &embedder{endpoint: target, model: c.Model, dimensions: c.Dimensions, cache: cache, scope: scope}, nil
+	return &embedder{endpoint: target, model: c.Model, dimensions: c.Dimensions, cache: cache, around: c.Around, scope: scope}, nil
 }
 
-func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
+func (e *embedder) embed(ctx context.Context, text string) (vector []float64, err error) {
 	key := sha256.Sum256(append(append(strconv.AppendInt(nil, int64(len(e.scope)), 10), e.scope...), text...))
 	if vector, ok := e.cache.get(key); ok {
 		return vector, nil
+	}
+	if e.around != nil {
+		within, done := e.around(ctx)
+		ctx = within
+		defer func() { done(err) }()
 	}
 	request := map[string]any{"model": e.model, "input": text, "encoding_format": "float"}
 	if e.dimensions > 0 {
@@ -70,7 +76,6 @@ func (e *embedder) embed(ctx context.Context, text string) ([]float64, error) {
 	if err != nil {
 		return nil, e.endpoint.Unasked(ctx, err)
 	}
-	var vector []float64
 	_, failed := e.endpoint.Call(ctx, call.Request{Body: body}, func(_ context.Context, _ http.Header, body []byte) error {
 		var err error
 		vector, err = readVector(body, e.dimensions)

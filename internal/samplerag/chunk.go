@@ -62,6 +62,9 @@ var heading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$
 // fence opens a code block, in which # is no heading; without an info string it also closes one.
 var fence = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
 
+// comment is an HTML comment on a line of its own, which no reader of a page sees.
+var comment = regexp.MustCompile(`^ {0,3}<!--.*-->[ \t]*$`)
+
 func sections(d document) []section {
 	markdown := isMarkdown(d.id)
 	r := sectionReader{current: section{headings: []string{path.Base(d.id)}}}
@@ -100,6 +103,9 @@ func (r *sectionReader) markdownLine(line string) {
 }
 
 func (r *sectionReader) proseLine(line string) {
+	if comment.MatchString(line) {
+		return
+	}
 	if m := heading.FindStringSubmatch(line); m != nil {
 		r.startSection(len(m[1]), m[2])
 		return

@@ -42,6 +42,11 @@ func TestSplit(t *testing.T) {
 			want: []piece{{"a.md#1", "T", "```sh\n# comment\n\nls\n```\n~~~\n``` text\n# no\n~~~"}, {"a.md#2", "U", "x"}},
 		},
 		{
+			name: "a comment is not read, unless it is code", id: "a.md", max: 100,
+			text: "one\n<!-- hidden -->\ntwo <!-- said -->\n\n```html\n<!-- code -->\n```\n",
+			want: []piece{{"a.md#1", "a.md", "one\ntwo <!-- said -->\n\n```html\n<!-- code -->\n```"}},
+		},
+		{
 			name: "no heading without a space", id: "a.md", max: 100,
 			text: "#hashtag\n####### seven\n",
 			want: []piece{{"a.md#1", "a.md", "#hashtag\n####### seven"}},

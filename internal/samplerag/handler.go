@@ -12,6 +12,7 @@ import (
 const CorpusVersionHeader = "X-Corpus-Version"
 
 const (
+	healthPath   = "/healthz"
 	maxBodyBytes = 1 << 20
 	defaultTopK  = 10
 )
@@ -55,7 +56,7 @@ func (ix *Index) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/search", allow(http.MethodPost, ix.serveSearch))
 	mux.HandleFunc("/answer", allow(http.MethodPost, ix.serveAnswer))
-	mux.HandleFunc("/healthz", allow(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc(healthPath, allow(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 	}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

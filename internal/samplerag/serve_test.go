@@ -31,6 +31,12 @@ func TestWithLatency(t *testing.T) {
 		if took := time.Since(start); took != 10*time.Millisecond {
 			t.Errorf("a caller that went away was waited for: %s", took)
 		}
+
+		start = time.Now()
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", http.NoBody))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the health check was delayed by %s", took)
+		}
 	})
 }
 

@@ -137,6 +137,25 @@ func (c *Cron) latest(after, until time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Period returns how far apart slots lie around a time: the longer of the last
+// two gaps between slots up to it. So it is three days, and not one, on the
+// Monday of a schedule of working days. It is 0 where there are no three slots.
+func (c *Cron) Period(around time.Time) time.Duration {
+	third, _ := c.before(around.Add(time.Second))
+	second, _ := c.before(third)
+	first, found := c.before(second)
+	if !found {
+		return 0
+	}
+	return max(third.Sub(second), second.Sub(first))
+}
+
+// before returns the last slot before a time; none is before the zero time.
+func (c *Cron) before(t time.Time) (time.Time, bool) {
+	until := t.Add(-time.Second)
+	return c.latest(until.Add(-horizonDays*secondsPerDay*time.Second), until)
+}
+
 // count returns how many slots lie in (after, until]. It takes a step a day, not
 // one a slot, so that ten years of a slot a minute are no matter.
 func (c *Cron) count(after, until time.Time) int64 {

@@ -115,6 +115,32 @@ func TestNext(t *testing.T) {
 	}
 }
 
+func TestPeriod(t *testing.T) {
+	const day = 24 * time.Hour
+	tests := []struct {
+		name, expr, zone, around string
+		want                     time.Duration
+	}{
+		{"every six hours", "0 */6 * * *", "", "2026-11-30T06:00:00Z", 6 * time.Hour},
+		{"every minute", "* * * * *", "", "2026-11-30T06:00:00Z", time.Minute},
+		{"around a time that is no slot", "0 */6 * * *", "", "2026-11-30T07:13:00Z", 6 * time.Hour},
+		{"morning and evening", "0 9,17 * * *", "", "2026-11-30T17:00:00Z", 16 * time.Hour},
+		{"working days, up to Monday", "0 9 * * 1-5", "", "2026-11-30T09:00:00Z", 3 * day},
+		{"working days, up to Tuesday", "0 9 * * 1-5", "", "2026-12-01T09:00:00Z", 3 * day},
+		{"working days, up to Wednesday", "0 9 * * 1-5", "", "2026-12-02T09:00:00Z", day},
+		{"the day that clocks go back", "0 3 * * *", "America/New_York", "2026-11-01T08:00:00Z", 25 * time.Hour},
+		{"leap days", "0 0 29 2 *", "", "2028-02-29T00:00:00Z", (4*365 + 1) * day},
+		{"before there were days", "0 0 * * *", "", "0001-01-01T00:00:00Z", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := parse(t, tt.expr, tt.zone).Period(instant(tt.around)); got != tt.want {
+				t.Errorf("Period(%s) = %s, want %s", tt.around, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestNextAtTheEndsOfTime(t *testing.T) {
 	c := parse(t, "0 0 29 2 *", "America/New_York")
 	if got := c.Next(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)); !got.IsZero() {
@@ -323,6 +349,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		from := time.Unix(after, 0)
+		if period := c.Period(from); period < 0 {
+			t.Fatalf("Period(%s) = %s", from, period)
+		}
 		first := c.Next(from)
 		if first.IsZero() {
 			if from.Year() > 1 && from.Year() < 9990 {

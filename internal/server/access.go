@@ -141,17 +141,31 @@ func (a *ClusterAccess) whoAmI(ctx context.Context, token string) (answer, error
 
 // May reports whether the caller may do the verb to a resource of the group assay.dev.
 func (a *ClusterAccess) May(ctx context.Context, caller Caller, verb, resource, namespace, name string) (bool, error) {
-	asked := accessTo(caller.User, authorizationv1.ResourceAttributes{
+	asked := accessOf(caller.User)
+	asked.ResourceAttributes = &authorizationv1.ResourceAttributes{
 		Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource,
 		Verb: verb, Namespace: namespace, Name: name,
-	})
+	}
+	return a.may(ctx, caller, asked, fmt.Sprintf("%s %s in namespace %q", verb, resource, namespace))
+}
+
+// MayGet reports whether the caller may get a path that is no resource of the API
+// server's, such as /metrics.
+func (a *ClusterAccess) MayGet(ctx context.Context, caller Caller, path string) (bool, error) {
+	asked := accessOf(caller.User)
+	asked.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"}
+	return a.may(ctx, caller, asked, "get "+path)
+}
+
+// may asks whether the caller may do what the review is about.
+func (a *ClusterAccess) may(ctx context.Context, caller Caller, asked authorizationv1.SubjectAccessReviewSpec, what string) (bool, error) {
 	said, err := a.ask(ctx, "access", asked, func(ctx context.Context) (answer, error) {
 		review, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
-			return a.mayI(ctx, caller.token, asked.ResourceAttributes)
+			return a.mayI(ctx, caller.token, &asked, what)
 		case err != nil:
-			return answer{}, fmt.Errorf("review whether %q may %s %s in namespace %q: %w", caller.User.Username, verb, resource, namespace, err)
+			return answer{}, fmt.Errorf("review whether %q may %s: %w", caller.User.Username, what, err)
 		}
 		return answer{allowed: review.Status.Allowed && !review.Status.Denied}, nil
 	})
@@ -159,20 +173,23 @@ func (a *ClusterAccess) May(ctx context.Context, caller Caller, verb, resource, 
 }
 
 // mayI asks with the caller's own token what the caller may do.
-func (a *ClusterAccess) mayI(ctx context.Context, token string, to *authorizationv1.ResourceAttributes) (answer, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: to}}
+func (a *ClusterAccess) mayI(ctx context.Context, token string, asked *authorizationv1.SubjectAccessReviewSpec, what string) (answer, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: asked.ResourceAttributes, NonResourceAttributes: asked.NonResourceAttributes,
+	}}
 	review, err := a.ownAccess.Create(context.WithValue(ctx, tokenKey{}, token), review, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return answer{}, nil // it expired just now
 	case err != nil:
-		return answer{}, fmt.Errorf("ask the API server whether the caller may %s %s in namespace %q: %w", to.Verb, to.Resource, to.Namespace, err)
+		return answer{}, fmt.Errorf("ask the API server whether the caller may %s: %w", what, err)
 	}
 	return answer{allowed: review.Status.Allowed && !review.Status.Denied}, nil
 }
 
-func accessTo(who authenticationv1.UserInfo, to authorizationv1.ResourceAttributes) authorizationv1.SubjectAccessReviewSpec {
-	spec := authorizationv1.SubjectAccessReviewSpec{User: who.Username, UID: who.UID, Groups: who.Groups, ResourceAttributes: &to}
+// accessOf is a review of what the user may do, without the what.
+func accessOf(who authenticationv1.UserInfo) authorizationv1.SubjectAccessReviewSpec {
+	spec := authorizationv1.SubjectAccessReviewSpec{User: who.Username, UID: who.UID, Groups: who.Groups}
 	if len(who.Extra) > 0 {
 		spec.Extra = make(map[string]authorizationv1.ExtraValue, len(who.Extra))
 		for key, values := range who.Extra {

@@ -64,7 +64,7 @@ func newReviewer(t *testing.T) *reviewer {
 		var review authorizationv1.SubjectAccessReview
 		_ = json.NewDecoder(r.Body).Decode(&review)
 		v.last.Store(&review.Spec)
-		review.Status.Allowed = review.Spec.User == "reader" && review.Spec.ResourceAttributes.Verb == "get"
+		review.Status.Allowed = review.Spec.User == "reader" && isGet(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(review)
 	}))
@@ -85,11 +85,18 @@ func (v *reviewer) answerAboutWhoAsks(w http.ResponseWriter, r *http.Request) {
 	} else {
 		var review authorizationv1.SelfSubjectAccessReview
 		_ = json.NewDecoder(r.Body).Decode(&review)
-		review.Status.Allowed = name == "reader" && review.Spec.ResourceAttributes.Verb == "get"
+		review.Status.Allowed = name == "reader" && isGet(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 		answer = review
 	}
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func isGet(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) bool {
+	if path != nil {
+		return path.Verb == "get" && path.Path == metricsPath
+	}
+	return resource.Verb == "get"
 }
 
 func refuseReview(w http.ResponseWriter, code int32, reason metav1.StatusReason) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
@@ -109,6 +110,13 @@ func TestEveryAnswerThatIsDescribedIsGiven(t *testing.T) {
 		},
 		start + "202": post(suitePath, "all", ""),
 		start + "400": post(suitePath, "all", `{"topK": 0}`),
+		start + "429": func(t *testing.T, w *world) (code int) {
+			synctest.Test(t, func(t *testing.T) {
+				full(t, w)
+				code = w.call(t, "POST", suitePath+"?wait=60s", "all", "").Code
+			})
+			return code
+		},
 		start + "401": post(suitePath, "", ""),
 		start + "403": post(suitePath, "read", ""),
 		start + "404": post(absent, "all", ""),

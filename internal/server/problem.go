@@ -83,7 +83,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch p.Status {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", challenge(p))
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", "5")
 	}
 	writeJSON(w, p.Status, "application/problem+json", answer)

@@ -19,7 +19,7 @@ const (
 	bodyTimeout     = 10 * time.Second
 	requestTimeout  = maxWait + 30*time.Second
 	idleTimeout     = 2 * time.Minute
-	shutdownTimeout = 10 * time.Second
+	shutdownTimeout = 5 * time.Second
 	// maxHeaderBytes leaves room for a token that lists many groups.
 	maxHeaderBytes = 64 << 10
 )
@@ -34,29 +34,40 @@ func stopping(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-// Serve answers on the listener until the context ends, then lets the calls
-// that are under way end: those that wait for a run are answered at once. With a
-// nil config it speaks plain HTTP. The listener is closed in any case.
-func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config *tls.Config) error {
-	if config != nil {
-		config = config.Clone()
-		if len(config.NextProtos) == 0 {
-			config.NextProtos = []string{"h2", "http/1.1"}
-		}
-		listener = tls.NewListener(listener, config)
-	}
-	// Not ctx itself: its end would end the calls that are under way.
-	base := context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done())
-	srv := &http.Server{
+// NewHTTPServer gives a server whose connections are bounded in time and size. It
+// speaks HTTP/1.1 alone: the denials of service of HTTP/2 are nothing that a few
+// small answers must be open to.
+func NewHTTPServer(handler http.Handler) *http.Server {
+	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      requestTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          errorLog(logr.FromContextOrDiscard(ctx)),
 	}
+}
+
+// Serve answers on the listener until the context ends, then lets the calls
+// that are under way end: those that wait for a run are answered at once. With a
+// nil config it speaks plain HTTP. The listener is closed in any case.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config *tls.Config) error {
+	if config != nil {
+		config = config.Clone()
+		config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
+		config.NextProtos = []string{"http/1.1"}
+		listener = tls.NewListener(listener, config)
+	}
+	// Not ctx itself: its end would end the calls that are under way.
+	base := context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done())
+	srv := NewHTTPServer(handler)
+	srv.BaseContext = func(net.Listener) context.Context { return base }
+	srv.ErrorLog = errorLog(logr.FromContextOrDiscard(ctx))
+	return serve(ctx, base, srv, listener)
+}
+
+// serve serves until ctx ends; base is the context of the calls.
+func serve(ctx, base context.Context, srv *http.Server, listener net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
 	select {

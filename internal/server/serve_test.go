@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // serving serves until the test ends or stop is called, which gives what Serve gave.
@@ -190,5 +192,127 @@ func TestThe100MiBOverTheWire(t *testing.T) {
 	answer := make([]byte, len("HTTP/1.1 413"))
 	if _, err := io.ReadFull(connection, answer); err != nil || string(answer) != "HTTP/1.1 413" {
 		t.Errorf("the answer is %q, %v", answer, err)
+	}
+}
+
+// slowly serves like Serve, with less patience, so that a test need not wait long.
+func slowly(t *testing.T, config *tls.Config) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	srv := NewHTTPServer(newWorld(t).handler)
+	if srv.ReadHeaderTimeout != headerTimeout || srv.ReadTimeout != requestTimeout || srv.WriteTimeout != requestTimeout || srv.IdleTimeout != idleTimeout {
+		t.Errorf("a server is bounded by %s, %s, %s, %s", srv.ReadHeaderTimeout, srv.ReadTimeout, srv.WriteTimeout, srv.IdleTimeout)
+	}
+	srv.ReadHeaderTimeout, srv.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
+	srv.ErrorLog = errorLog(logr.Discard())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, ctx, srv, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// Who holds a connection without asking anything is let go: a slow loris, a client
+// of TLS that says nothing, one that stays after its answer.
+func TestConnectionsThatAreHeldOpen(t *testing.T) {
+	lent := httptest.NewTLSServer(nil) // for its certificate
+	defer lent.Close()
+	secure := &tls.Config{Certificates: lent.TLS.Certificates}
+	for name, test := range map[string]struct {
+		config *tls.Config
+		first  string
+		more   string
+	}{
+		"a header, byte by byte":  {nil, "GET /healthz HTTP/1.1\r\nHost: assay\r\nX: ", "a"},
+		"a request line":          {nil, "GET /", "a"},
+		"nothing at all":          {nil, "", ""},
+		"no handshake":            {secure, "", ""},
+		"half a handshake":        {secure, "\x16\x03\x01\x02\x00\x01", ""},
+		"idle after an answer":    {nil, "GET /healthz HTTP/1.1\r\nHost: assay\r\n\r\n", ""},
+		"a hundred KiB of header": {nil, "GET /healthz HTTP/1.1\r\nHost: assay\r\nX: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			connection, err := net.Dial("tcp", slowly(t, test.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = connection.Close() }()
+			if err := connection.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(connection, test.first)
+			var said []byte
+			closed := make(chan error, 1)
+			go func() {
+				var err error
+				said, err = io.ReadAll(connection)
+				closed <- err
+			}()
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					if test.more != "" {
+						_, _ = io.WriteString(connection, test.more)
+					}
+					continue
+				case err = <-closed:
+				}
+				break
+			}
+			var timeout net.Error
+			if errors.As(err, &timeout) && timeout.Timeout() {
+				t.Error("the connection was kept")
+			}
+			if strings.Contains(name, "KiB") && !bytes.HasPrefix(said, []byte("HTTP/1.1 431")) {
+				t.Errorf("it is answered %q", said)
+			}
+		})
+	}
+}
+
+func TestServeSpeaksOnlyWhatItMust(t *testing.T) {
+	lent := httptest.NewTLSServer(nil) // for its certificate
+	defer lent.Close()
+	address, _ := serving(t, newWorld(t).handler, &tls.Config{
+		Certificates: lent.TLS.Certificates, MinVersion: tls.VersionTLS10, NextProtos: []string{"h2", "http/1.1"},
+	})
+	trust := lent.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	for name, test := range map[string]struct {
+		client   *tls.Config
+		refused  bool
+		protocol string
+	}{
+		"TLS 1.1":  {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, true, ""},
+		"TLS 1.2":  {&tls.Config{MaxVersion: tls.VersionTLS12}, false, ""},
+		"TLS 1.3":  {&tls.Config{MinVersion: tls.VersionTLS13}, false, ""},
+		"HTTP/2":   {&tls.Config{NextProtos: []string{"h2", "http/1.1"}}, false, "http/1.1"},
+		"only h2":  {&tls.Config{NextProtos: []string{"h2"}}, true, ""},
+		"HTTP/1.1": {&tls.Config{NextProtos: []string{"http/1.1"}}, false, "http/1.1"},
+	} {
+		config := test.client.Clone()
+		config.RootCAs, config.ServerName = trust, "example.com"
+		connection, err := tls.Dial("tcp", address, config)
+		if (err != nil) != test.refused {
+			t.Errorf("%s: got %v, refused is %t", name, err, test.refused)
+		}
+		if err == nil {
+			if got := connection.ConnectionState().NegotiatedProtocol; got != test.protocol {
+				t.Errorf("%s: they speak %q", name, got)
+			}
+			_ = connection.Close()
+		}
 	}
 }

@@ -71,6 +71,8 @@ type server struct {
 	Options
 	// comparing counts the cases that may be compared at once.
 	comparing *semaphore.Weighted
+	// holding counts the answers that wait for a run.
+	holding *holding
 }
 
 // New makes the handler of the whole API.
@@ -78,7 +80,7 @@ func New(o Options) http.Handler {
 	if o.History == nil {
 		o.History = noHistory{}
 	}
-	s := &server{Options: o, comparing: semaphore.NewWeighted(maxCompared)}
+	s := &server{Options: o, comparing: semaphore.NewWeighted(maxCompared), holding: newHolding(maxHeld, maxHeldUser)}
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", s.methods(methods{get: s.open(s.health)}))
 	mux.Handle("/openapi.json", s.methods(methods{get: s.open(s.openAPI)}))

@@ -53,6 +53,14 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ask.By = callerOf(r).User.Username
+	if patience > 0 {
+		// Before anything is started: a call that is made again must not start two.
+		end, err := s.holding.begin(ask.By)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	run, err := s.Runs.Start(r.Context(), suite, ask)
 	if err != nil {
 		return startProblem(err, suite)

@@ -95,7 +95,7 @@ var elsewhere = map[string]bool{
 	"Ready": true, "Reconciling": true, "Stalled": true, "Passing": true, "Complete": true, "HistoryStored": true, "BaselineComparable": true, "JudgeTrusted": true,
 	"Failed": true, "Error": true,
 	string(judge.QuotaExceeded): true, string(judge.BudgetExceeded): true,
-	"RunStarted": true, "RunPassed": true, "RunFailed": true, "RunInconclusive": true,
+	"RunCreated": true, "RunStarted": true, "RunPassed": true, "RunFailed": true, "RunInconclusive": true,
 	"GoldenSetRead": true, "GoldenSetWarnings": true, "MissedSchedule": true, "SlotSkipped": true, "RunNameTaken": true, "DropTooFine": true,
 }
 

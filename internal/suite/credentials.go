@@ -14,16 +14,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/assay-dev/assay/api/v1alpha1"
+	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/retriever"
 )
 
-// credentials reads what a suite names, remembers every secret value for
-// redaction, and collects what is missing so that all of it is said at once.
+// credentials reads what a suite names, has every secret value redacted, and
+// collects what is missing so that all of it is said at once.
 type credentials struct {
 	ctx       context.Context
 	namespace string
 	src       Source
-	secrets   []string
+	secrets   *call.Redactor
 	missing   []*Error
 	read      map[string]readSecret
 }
@@ -35,7 +36,7 @@ type readSecret struct {
 }
 
 func newCredentials(ctx context.Context, namespace string, src Source) *credentials {
-	return &credentials{ctx: ctx, namespace: namespace, src: src, read: map[string]readSecret{}}
+	return &credentials{ctx: ctx, namespace: namespace, src: src, secrets: call.NewRedactor(), read: map[string]readSecret{}}
 }
 
 func (c *credentials) fail(e *Error) { c.missing = append(c.missing, e) }
@@ -79,7 +80,7 @@ func (c *credentials) value(ref v1alpha1.SecretKeySelector, field string) string
 		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s holds a line break or another control character inside its value: a credential is one line of text", ref.Key, ref.Name, field))
 		return ""
 	}
-	c.secrets = append(c.secrets, v)
+	c.secrets.Add(v)
 	return v
 }
 

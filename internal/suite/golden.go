@@ -83,7 +83,7 @@ func goldenFiles(ctx context.Context, s *v1alpha1.EvalSuite, src Source, d Deps)
 	case g.ConfigMapSelector != nil:
 		return selectedFiles(ctx, s, src)
 	case g.HTTP != nil:
-		return fetchGolden(ctx, g.HTTP, d.HTTPClient)
+		return fetchGolden(ctx, g.HTTP, d)
 	}
 	return nil, errorf(ReasonGoldenSetInvalid, "spec.goldenSet names no source: give configMapRef, configMapSelector or http")
 }

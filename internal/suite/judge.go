@@ -3,6 +3,7 @@ package suite
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -14,6 +15,7 @@ import (
 	"github.com/assay-dev/assay/internal/judge/openai"
 	"github.com/assay-dev/assay/internal/judge/provider"
 	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // defaultJudgeURL is where a provider is asked without a url.
@@ -48,7 +50,7 @@ func (c *credentials) model(s *v1alpha1.EvalSuite) connection {
 	if ref := j.APIKeySecretRef; ref != nil {
 		conn.apiKey = c.value(*ref, field+".apiKeySecretRef")
 	}
-	conn.http.Secrets = call.NewRedactor(c.secrets...)
+	conn.http.Secrets = c.secrets
 	return conn
 }
 
@@ -57,6 +59,12 @@ func judgeURL(j *v1alpha1.Judge) string {
 		return j.URL
 	}
 	return defaultJudgeURL[j.Provider]
+}
+
+// withoutQuery is what may be kept and shown of a URL: a query may hold a key.
+func withoutQuery(raw string) string {
+	before, _, _ := strings.Cut(raw, "?")
+	return before
 }
 
 // newJudge makes the run's judge, and what it is held against.
@@ -72,7 +80,7 @@ func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referen
 			return err
 		}
 		identity = judge.ModelIdentity(judge.Identity{
-			Provider: string(j.Provider), Model: j.Model, URL: j.URL, Parameters: parameters(j),
+			Provider: string(j.Provider), Model: j.Model, URL: withoutQuery(j.URL), Parameters: parameters(j),
 		}, refs.Prompt)
 		p.Budget = judge.NewBudget(j.MaxTokensPerRun, j.MaxCallsPerRun, judge.Usage{})
 		grader = judge.New(model, judge.Options{
@@ -82,11 +90,12 @@ func (p *Prepared) newJudge(s *v1alpha1.EvalSuite, conn connection, refs Referen
 			Cache:           d.Verdicts,
 			CacheScope:      s.Namespace,
 			Budget:          p.Budget,
+			Redact:          conn.http.Secrets.Content,
 		})
 	}
 	p.Judge = &identity
 	p.Plan.Head.Judge = identity.Fingerprint()
-	p.Parties.Judge = grader
+	p.Parties.Judge = d.Tracer.Judge(grader)
 	if len(refs.Labels) > 0 {
 		c, err := newCalibration(s, grader, identity, refs)
 		if err != nil {
@@ -105,6 +114,7 @@ func (p *Prepared) connectModel(s *v1alpha1.EvalSuite, conn connection, d Deps) 
 		return nil, failed
 	}
 	conn.http.Egress = d.Egress
+	conn.http.Wrap = d.Tracer.Transport("judge")
 	client, err := call.NewHTTPClient(conn.http)
 	if err != nil {
 		return nil, errorf(ReasonInvalidJudge, "spec.judge.%w", err)
@@ -113,13 +123,13 @@ func (p *Prepared) connectModel(s *v1alpha1.EvalSuite, conn connection, d Deps) 
 	cfg.HTTPClient = client
 	cfg.APIKey = conn.apiKey
 	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, j.RequestsPerSecond)
-	cfg.Redact = conn.http.Secrets.Redact
+	cfg.Secrets = conn.http.Secrets
 	cfg.Observe = d.observe(score.JudgeStage)
 	model, failed := newModel(j, cfg)
 	if failed != nil {
 		return nil, failed
 	}
-	return model, nil
+	return d.Tracer.Model(model, tracing.ModelInfo{Provider: string(j.Provider), Model: j.Model, URL: cfg.URL, Temperature: cfg.Temperature}), nil
 }
 
 // modelSettings are what the suite itself says of how a model is asked.

@@ -14,6 +14,7 @@ import (
 	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // CheckCredentials reads every Secret and certificate that the suite names and
@@ -31,6 +32,9 @@ func CheckCredentials(ctx context.Context, s *v1alpha1.EvalSuite, src Source) er
 // *Error that says what to do. The caller closes what it got.
 func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Source, d Deps) (*Prepared, error) {
 	if err := Check(s); err != nil {
+		return nil, err
+	}
+	if err := CheckEgress(s, d.Egress); err != nil {
 		return nil, err
 	}
 	at, err := endpointURLs(s, o.Endpoint)
@@ -79,6 +83,7 @@ func Prepare(ctx context.Context, s *v1alpha1.EvalSuite, o RunOptions, src Sourc
 		PrimaryK:         plan.Score.PrimaryK,
 		Cost:             CostOf(s, o, cases, refs),
 		at:               at,
+		tracer:           d.Tracer,
 	}
 	p.Plan.Head = compare.Side{
 		Revision: p.Revision, GoldenSetDigest: p.GoldenSetDigest, EvaluationDigest: p.EvaluationDigest, Tokenizer: string(plan.Score.Tokenizer),
@@ -104,12 +109,13 @@ func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, at urls, refs 
 	if err := join(c.missing); err != nil {
 		return err
 	}
+	p.Plan.Redact = c.secrets.Content
 	if at.retriever != "" {
 		client, err := newRetriever(s, retrieving, p.TopK, d)
 		if err != nil {
 			return err
 		}
-		p.Parties.Retriever = client
+		p.Parties.Retriever = d.Tracer.Retriever(client)
 		p.closers = append(p.closers, client.Close)
 	}
 	if p.Plan.Score.Answer {
@@ -117,7 +123,7 @@ func (p *Prepared) connect(c *credentials, s *v1alpha1.EvalSuite, at urls, refs 
 		if err != nil {
 			return err
 		}
-		p.Parties.Answerer = client
+		p.Parties.Answerer = d.Tracer.Answerer(client)
 		p.closers = append(p.closers, client.Close)
 	}
 	if p.Plan.Score.Judge {
@@ -133,13 +139,22 @@ func (p *Prepared) Serves(revision string, targets []report.Target, configMaps m
 	p.Targets, p.ConfigMaps = targets, configMaps
 }
 
-// URLs are where the run asks: the retriever, empty where the answer service
-// retrieves by itself, and the answer service, empty where it is not asked.
+// Trace begins the trace of the run, which is to be carried out with the context
+// that it gives. Its End must follow.
+func (p *Prepared) Trace(ctx context.Context, info tracing.RunInfo) (context.Context, *tracing.Run) {
+	info.Revision, info.Endpoint = p.Revision, p.Endpoint
+	return p.tracer.Begin(ctx, info, &p.Plan)
+}
+
+// URLs are where the run asks, without their queries, which may hold keys: the
+// retriever, empty where the answer service retrieves by itself, and the answer
+// service, empty where it is not asked.
 func (p *Prepared) URLs() (retriever, answer string) {
+	retriever = withoutQuery(p.at.retriever)
 	if p.Parties.Answerer == nil {
-		return p.at.retriever, ""
+		return retriever, ""
 	}
-	return p.at.retriever, p.at.answer
+	return retriever, withoutQuery(p.at.answer)
 }
 
 // Close lets go of all connections.
@@ -164,6 +179,10 @@ func newRetriever(s *v1alpha1.EvalSuite, cfg retriever.Config, topK int, d Deps)
 	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, s.Spec.Retriever.RequestsPerSecond)
 	cfg.Observe = d.observe(score.RetrievalStage)
 	cfg.Egress = d.Egress
+	cfg.Wrap = d.Tracer.Transport("retriever")
+	if e := cfg.Embedding; e != nil {
+		e.Wrap, e.Around = d.Tracer.Transport("embedding"), d.Tracer.Embedding(e.URL, e.Model)
+	}
 	client, err := retriever.New(cfg)
 	if err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.retriever.%w", err)
@@ -185,6 +204,7 @@ func newAnswerer(s *v1alpha1.EvalSuite, cfg answer.Config, primaryK int, d Deps)
 	cfg.Limiter = d.limiter(s.Namespace, cfg.URL, a.RequestsPerSecond)
 	cfg.Observe = d.observe(score.AnswerStage)
 	cfg.Egress = d.Egress
+	cfg.Wrap = d.Tracer.Transport("answer")
 	client, err := answer.New(cfg)
 	if err != nil {
 		return nil, errorf(ReasonInvalidMapping, "spec.answer.%w", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/retriever"
 	"github.com/assay-dev/assay/internal/score"
+	"github.com/assay-dev/assay/internal/tracing"
 )
 
 // NoTargetsRevision is the one revision of a suite that has no targets.
@@ -46,6 +47,7 @@ const (
 	ReasonPromptInvalid       = "PromptInvalid"
 	ReasonLabelsInvalid       = "LabelsInvalid"
 	ReasonInvalidJudge        = "InvalidJudge"
+	ReasonEgressDenied        = "EgressDenied"
 )
 
 // Reasons of an Error that is the run's own: its suite is fine.
@@ -125,14 +127,17 @@ type Source interface {
 type Deps struct {
 	// Limits holds the rate limiters that runs share.
 	Limits *retriever.Limits
-	// HTTPClient fetches golden sets over http; nil: one with sane bounds.
-	HTTPClient *http.Client
 	// Observe hears of every attempt of a stage (retrieval, answer, judge); may be nil.
 	Observe func(stage, outcome string, seconds float64)
 	// Verdicts keeps what the judge said across runs; nil: nothing does.
 	Verdicts judge.Cache
 	// Egress says where connections may go; nil: anywhere.
 	Egress call.Egress
+	// Tracer makes spans of what a run does; nil: nothing does.
+	Tracer *tracing.Tracer
+
+	// network is what tests have golden sets come from; nil: the real one.
+	network http.RoundTripper
 }
 
 // limiter is that of a URL's host, for all runs of the namespace; nil where the
@@ -218,6 +223,7 @@ type Prepared struct {
 	Cost Cost
 
 	at          urls
+	tracer      *tracing.Tracer
 	calibration *calibration
 	closers     []func()
 }

@@ -32,21 +32,22 @@ const (
 // ten seconds that Prometheus waits by default.
 const listTimeout = 5 * time.Second
 
-// SuiteLister gives all suites as they are known now, from a cache.
-type SuiteLister interface {
+// Lister gives all suites and runs as they are known now, from a cache.
+type Lister interface {
 	Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error)
+	Runs(ctx context.Context) ([]v1alpha1.EvalRun, error)
 }
 
-// NewCollector returns a collector that reads the suites of l at every scrape
-// and exports what their status says, and no more: what is absent there is
+// NewCollector returns a collector that reads the suites and runs of l at every
+// scrape and exports what their status says, and no more: what is absent there is
 // absent here. It exports nothing while leading is false, so that of several
-// replicas one alone speaks, nor when l fails, which is logged.
-func NewCollector(l SuiteLister, leading func() bool) prometheus.Collector {
+// replicas one alone speaks, nor what l fails to list, which is logged.
+func NewCollector(l Lister, leading func() bool) prometheus.Collector {
 	return &collector{lister: l, leading: leading}
 }
 
 type collector struct {
-	lister  SuiteLister
+	lister  Lister
 	leading func() bool
 }
 
@@ -70,17 +71,31 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		logf.Log.WithName("telemetry").Error(err, "listing the suites for a scrape; their gauges are left out of it")
 		return
 	}
-	e := newEmitter(ch)
+	runs, err := c.lister.Runs(ctx)
+	if err != nil {
+		logf.Log.WithName("telemetry").Error(err, "listing the runs for a scrape; how many of them were undecided is left out of it")
+	}
+	undecided := countUndecided(runs)
+	e, schedules := newEmitter(ch), periods{}
 	for i := range suites {
-		if e.begin(suites[i].Namespace, suites[i].Name) {
-			e.sendSuite(&suites[i].Status)
+		s := &suites[i]
+		if !e.begin(s.Namespace, s.Name) {
+			continue
+		}
+		e.sendSuite(&s.Status)
+		if n, known := undecided[suiteKey{s.Namespace, s.Name}]; known {
+			e.send(undecidedRuns, float64(n))
+		}
+		if period := schedules.of(&s.Status); period > 0 {
+			e.send(schedulePeriod, period.Seconds())
 		}
 	}
 }
 
 // sendSuite sends everything that the status of a suite says.
 func (e *emitter) sendSuite(status *v1alpha1.EvalSuiteStatus) {
-	e.sendPassing(status.Conditions)
+	e.sendCondition(suitePassing, status.Conditions, v1alpha1.ConditionPassing)
+	e.sendCondition(judgeTrusted, status.Conditions, v1alpha1.ConditionJudgeTrusted)
 	e.sendInfo(status)
 	if t := status.LastPassTime; t != nil {
 		e.sendTime(lastPassTimestamp, t.Time)
@@ -101,16 +116,18 @@ func (e *emitter) sendSuite(status *v1alpha1.EvalSuiteStatus) {
 	}
 }
 
-func (e *emitter) sendPassing(conditions []metav1.Condition) {
-	passing := meta.FindStatusCondition(conditions, v1alpha1.ConditionPassing)
-	if passing == nil {
+// sendCondition sends 1 for a condition that is True, 0 for False, and nothing
+// while it is not known.
+func (e *emitter) sendCondition(gauge *prometheus.Desc, conditions []metav1.Condition, kind string) {
+	c := meta.FindStatusCondition(conditions, kind)
+	if c == nil {
 		return
 	}
-	switch passing.Status {
+	switch c.Status {
 	case metav1.ConditionTrue:
-		e.send(suitePassing, 1)
+		e.send(gauge, 1)
 	case metav1.ConditionFalse:
-		e.send(suitePassing, 0)
+		e.send(gauge, 0)
 	}
 }
 

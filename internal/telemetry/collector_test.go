@@ -24,10 +24,11 @@ import (
 	"github.com/assay-dev/assay/internal/judge"
 )
 
-// suiteList is a SuiteLister of what it holds.
+// suiteList is a Lister of what it holds.
 type suiteList struct {
-	suites []v1alpha1.EvalSuite
-	err    error
+	suites       []v1alpha1.EvalSuite
+	runs         []v1alpha1.EvalRun
+	err, runsErr error
 }
 
 func (l *suiteList) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
@@ -35,6 +36,16 @@ func (l *suiteList) Suites(ctx context.Context) ([]v1alpha1.EvalSuite, error) {
 		return nil, errors.New("the scrape has no deadline")
 	}
 	return l.suites, l.err
+}
+
+func (l *suiteList) Runs(context.Context) ([]v1alpha1.EvalRun, error) { return l.runs, l.runsErr }
+
+// everything lists a suite with everything in its status, and its runs.
+func everything() *suiteList {
+	return &suiteList{
+		suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())},
+		runs:   []v1alpha1.EvalRun{ended("rag", "docs-bot", 100, v1alpha1.VerdictFailed, ""), ended("rag", "docs-bot", 200, v1alpha1.VerdictInconclusive, "CoverageTooLow")},
+	}
 }
 
 func always() bool { return true }
@@ -116,7 +127,9 @@ func docsBot() v1alpha1.EvalSuiteStatus {
 		Conditions: []metav1.Condition{
 			condition(v1alpha1.ConditionReady, metav1.ConditionFalse),
 			condition(v1alpha1.ConditionPassing, metav1.ConditionTrue),
+			condition(v1alpha1.ConditionJudgeTrusted, metav1.ConditionFalse),
 		},
+		CountedSchedule: &v1alpha1.CountedSchedule{Schedule: "0 */6 * * *", TimeZone: "Asia/Seoul"},
 		LastRun: &v1alpha1.LastRun{
 			Name:            "docs-bot-0123456789",
 			Revision:        "6d4cf56db6",
@@ -162,7 +175,7 @@ var update = flag.Bool("update", false, "write the golden file of testdata")
 
 func TestExposition(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, always))
+	reg.MustRegister(NewCollector(everything(), always))
 	got := exposition(t, reg)
 	if *update {
 		if err := os.WriteFile("testdata/suite.prom", []byte(got), 0o600); err != nil {
@@ -198,7 +211,7 @@ var knownProblems = []promlint.Problem{{
 
 func TestLint(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, always))
+	reg.MustRegister(NewCollector(everything(), always))
 	m := NewMetrics(reg)
 	m.RunFinished("rag", "docs-bot", "Schedule", "Passed", time.Second, time.Second)
 	m.ObserveRequest(StageRetrieval, OutcomeOK, 1)
@@ -245,6 +258,17 @@ func TestCollector(t *testing.T) {
 		"passing":                    {status: passing(metav1.ConditionTrue), want: []string{`assay_suite_passing{` + labels + `} 1`}},
 		"failing":                    {status: passing(metav1.ConditionFalse), want: []string{`assay_suite_passing{` + labels + `} 0`}},
 		"not known to pass or fail":  {status: passing(metav1.ConditionUnknown)},
+		"a judge that is trusted": {
+			status: v1alpha1.EvalSuiteStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionJudgeTrusted, metav1.ConditionTrue)}},
+			want:   []string{`assay_judge_trusted{` + labels + `} 1`},
+		},
+		"a judge that is not": {
+			status: v1alpha1.EvalSuiteStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionJudgeTrusted, metav1.ConditionFalse)}},
+			want:   []string{`assay_judge_trusted{` + labels + `} 0`},
+		},
+		"a judge that nobody has tried": {
+			status: v1alpha1.EvalSuiteStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionJudgeTrusted, metav1.ConditionUnknown)}},
+		},
 		"ready is not passing": {status: v1alpha1.EvalSuiteStatus{
 			Conditions: []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionTrue)},
 		}},
@@ -390,7 +414,7 @@ func TestSuitesComeAndGo(t *testing.T) {
 
 func TestOnlyTheLeaderExports(t *testing.T) {
 	leading := false
-	c := NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, func() bool { return leading })
+	c := NewCollector(everything(), func() bool { return leading })
 	if got := scrape(t, c); got != nil {
 		t.Errorf("a replica that does not lead exports %q", got)
 	}
@@ -402,7 +426,7 @@ func TestOnlyTheLeaderExports(t *testing.T) {
 
 func TestScrapesAtOnce(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, always))
+	reg.MustRegister(NewCollector(everything(), always))
 	want := exposition(t, reg)
 	var scrapes sync.WaitGroup
 	for range 8 {
@@ -423,6 +447,7 @@ func FuzzCollector(f *testing.F) {
 	f.Add("rag", "docs-bot", "hit_rate@5", "f0.5@3", "howto", "", "0.5", "True", "Met")
 	f.Add("", "", "", "", "", "", "", "", "")
 	f.Add("\xff", "\xfe", "mrr", "mrr", "a\xff", "a\xfe", "NaN", "Unknown", "Missed")
+	f.Add("n", "n", "0 */6 * * *", "mrr", "Asia/Seoul", "", "2027-01-15T20:00:00Z", "True", "Error")
 	f.Add("n", "n", "error_rate", "error_rate", "x", "x", "1e400", "False", "Inconclusive")
 	f.Fuzz(func(t *testing.T, namespace, name, first, second, tag, otherTag, value, passing, outcome string) {
 		status := v1alpha1.EvalSuiteStatus{
@@ -430,6 +455,7 @@ func FuzzCollector(f *testing.F) {
 			Judge:            &v1alpha1.JudgeStatus{KappaCorrect: value, KappaGrounded: value},
 			Results:          []v1alpha1.Result{{Run: name, Reason: outcome}},
 			NextScheduleTime: value,
+			CountedSchedule:  &v1alpha1.CountedSchedule{Schedule: first, TimeZone: tag},
 			Conditions: []metav1.Condition{
 				condition(v1alpha1.ConditionPassing, metav1.ConditionStatus(passing)), condition(v1alpha1.ConditionPassing, metav1.ConditionTrue),
 			},
@@ -447,7 +473,10 @@ func FuzzCollector(f *testing.F) {
 				},
 			},
 		}
-		list := &suiteList{suites: []v1alpha1.EvalSuite{suite(namespace, name, status), suite(name, namespace, status)}}
+		list := &suiteList{
+			suites: []v1alpha1.EvalSuite{suite(namespace, name, status), suite(name, namespace, status)},
+			runs:   []v1alpha1.EvalRun{ended(namespace, name, 1, v1alpha1.Verdict(outcome), value), {}},
+		}
 		reg := prometheus.NewPedanticRegistry()
 		reg.MustRegister(NewCollector(list, always))
 		if text := exposition(t, reg); strings.Contains(text, " NaN\n") || strings.Contains(text, "Inf\n") {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/judge"
 )
 
@@ -25,7 +24,7 @@ func TestSeriesAreDocumented(t *testing.T) {
 		documented[m[1]] = true
 	}
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(NewCollector(&suiteList{suites: []v1alpha1.EvalSuite{suite("rag", "docs-bot", docsBot())}}, always))
+	reg.MustRegister(NewCollector(everything(), always))
 	m := NewMetrics(reg)
 	m.RunFinished("rag", "docs-bot", "Schedule", "Passed", time.Second, time.Second)
 	m.ObserveRequest(StageJudge, OutcomeOK, 1)

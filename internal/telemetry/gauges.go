@@ -56,6 +56,9 @@ var (
 	judgeKappa = suiteGauge("judge_kappa",
 		"Cohen's kappa of the judge with the labelled verdicts, by question (correct, grounded); absent where it is not known.", "question")
 
+	judgeTrusted = suiteGauge("judge_trusted",
+		"Whether the judge agrees with the labelled verdicts as far as the suite asks: 1 if it does, 0 if not; absent while that is not known.")
+
 	coverage = suiteGauge("coverage",
 		"Share of the cases that a stage was due for and that it gave a result for, in the suite's last scored full run.", "stage")
 	objectiveMet = suiteGauge("objective_met",
@@ -75,6 +78,10 @@ var (
 		"When a full run of the suite ended with the verdict Passed last, in seconds since 1970.")
 	nextRunTimestamp = suiteGauge("next_run_timestamp_seconds",
 		"When the suite's schedule starts the next run, in seconds since 1970.")
+	schedulePeriod = suiteGauge("schedule_period_seconds",
+		"How far apart the suite's slots lie: the longer of the last two gaps up to its next run; absent without a schedule and while the suite is suspended.")
+	undecidedRuns = suiteGauge("undecided_runs",
+		"Full runs of the suite that ended without a verdict since the last one that passed or failed, of those that are kept.")
 	caseCount = suiteGauge("case_count",
 		"Cases of the golden set as it was read last; with a tag, the cases that carry it, in the suite's last scored full run.", "tag")
 )
@@ -83,9 +90,9 @@ var (
 var suiteGauges = []*prometheus.Desc{
 	hitRate, precision, recall, f1, fBeta, ndcg, meanAveragePrecision, mrr, rPrecision, errorRate, retrievalLatencyP95,
 	answerLatencyP95, bleu, accuracy, hallucinationRate, contextRelevance, abstentionAccuracy, abstentionRate,
-	baselineDelta, labelsStale, judgeKappa,
+	baselineDelta, labelsStale, judgeKappa, judgeTrusted,
 	coverage, objectiveMet, lastRunTimestamp,
-	suitePassing, suiteInfo, lastPassTimestamp, nextRunTimestamp, caseCount,
+	suitePassing, suiteInfo, lastPassTimestamp, nextRunTimestamp, schedulePeriod, undecidedRuns, caseCount,
 }
 
 // families maps the family of a metric in status to its gauge.

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/assay-dev/assay/internal/judge"
+	"github.com/assay-dev/assay/internal/version"
 )
 
 // OutcomeOK is the outcome of a request that succeeded.
@@ -72,6 +73,7 @@ type Metrics struct {
 // are registered there already.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	auto := promauto.With(reg)
+	registerBuildInfo(auto, version.Get())
 	return &Metrics{
 		runs: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "assay_runs_total",

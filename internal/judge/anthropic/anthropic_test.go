@@ -72,11 +72,11 @@ func fail(t *testing.T, m judge.Model) (*judge.Error, *judge.Response) {
 
 func TestReplies(t *testing.T) {
 	for file, want := range map[string]judge.Response{
-		"verdict.json":    {Text: `{"reason":"요금이 문맥 1에 있습니다.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 800, CompletionTokens: 60},
-		"thinking.json":   {Text: `{"reason":"ok","correct":true,"grounded":true}`, PromptTokens: 640, CompletionTokens: 210},
-		"tool.json":       {Text: `{"reason": "ok", "correct": true, "grounded": true, "abstained": false}`, PromptTokens: 900, CompletionTokens: 70},
-		"max_tokens.json": {Text: `{"reason":"The fee is`, Truncated: true, PromptTokens: 700, CompletionTokens: 512},
-		"refusal.json":    {Refusal: "The request asks for dangerous detail.", PromptTokens: 700},
+		"verdict.json":    {Text: `{"reason":"요금이 문맥 1에 있습니다.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 800, CompletionTokens: 60, Model: "claude-sonnet-4-5-20250929", FinishReason: "end_turn"},
+		"thinking.json":   {Text: `{"reason":"ok","correct":true,"grounded":true}`, PromptTokens: 640, CompletionTokens: 210, Model: "claude-opus-4-5", FinishReason: "end_turn"},
+		"tool.json":       {Text: `{"reason": "ok", "correct": true, "grounded": true, "abstained": false}`, PromptTokens: 900, CompletionTokens: 70, Model: "claude-3-haiku-20240307", FinishReason: "tool_use"},
+		"max_tokens.json": {Text: `{"reason":"The fee is`, Truncated: true, PromptTokens: 700, CompletionTokens: 512, Model: "claude-sonnet-4-5-20250929", FinishReason: "max_tokens"},
+		"refusal.json":    {Refusal: "The request asks for dangerous detail.", PromptTokens: 700, Model: "claude-opus-4-5", FinishReason: "refusal"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			want.Calls = 1

@@ -76,6 +76,8 @@ func read(m *anthropic.Message, tool string) (*judge.Response, error) {
 		// What the cache held is part of the prompt too.
 		PromptTokens:     max(u.InputTokens, 0) + max(u.CacheReadInputTokens, 0) + max(u.CacheCreationInputTokens, 0),
 		CompletionTokens: max(u.OutputTokens, 0),
+		Model:            m.Model,
+		FinishReason:     string(m.StopReason),
 	}
 	switch m.StopReason {
 	case anthropic.StopReasonRefusal:

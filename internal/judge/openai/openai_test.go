@@ -71,13 +71,13 @@ func fail(t *testing.T, m judge.Model) (*judge.Error, *judge.Response) {
 
 func TestReplies(t *testing.T) {
 	for file, want := range map[string]judge.Response{
-		"verdict.json":  {Text: `{"reason":"The fee is in context 1.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 812, CompletionTokens: 96},
-		"vllm.json":     {Text: `{"reason":"요금이 문맥 1에 있습니다.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 640, CompletionTokens: 101},
-		"ollama.json":   {Text: `{"reason": "ok", "correct": true, "grounded": true, "abstained": false}`, PromptTokens: 388, CompletionTokens: 40},
-		"parts.json":    {Text: `{"reason":"ok","correct":true,"grounded":true}`, PromptTokens: 500, CompletionTokens: 80},
-		"length.json":   {Truncated: true, PromptTokens: 812, CompletionTokens: 512},
-		"refusal.json":  {Refusal: "I'm sorry, I can't assist with that request.", PromptTokens: 81, CompletionTokens: 11},
-		"filtered.json": {Text: `{"correct": tr`, Refusal: "the provider's content filter stopped the reply", PromptTokens: 81, CompletionTokens: 5},
+		"verdict.json":  {Text: `{"reason":"The fee is in context 1.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 812, CompletionTokens: 96, Model: "gpt-5-mini-2025-08-07", FinishReason: "stop"},
+		"vllm.json":     {Text: `{"reason":"요금이 문맥 1에 있습니다.","correct":true,"grounded":true,"abstained":false}`, PromptTokens: 640, CompletionTokens: 101, Model: "Qwen/Qwen3-32B", FinishReason: "stop"},
+		"ollama.json":   {Text: `{"reason": "ok", "correct": true, "grounded": true, "abstained": false}`, PromptTokens: 388, CompletionTokens: 40, Model: "qwen3:14b", FinishReason: "stop"},
+		"parts.json":    {Text: `{"reason":"ok","correct":true,"grounded":true}`, PromptTokens: 500, CompletionTokens: 80, Model: "magistral-medium-latest", FinishReason: "stop"},
+		"length.json":   {Truncated: true, PromptTokens: 812, CompletionTokens: 512, Model: "gpt-5-mini-2025-08-07", FinishReason: "length"},
+		"refusal.json":  {Refusal: "I'm sorry, I can't assist with that request.", PromptTokens: 81, CompletionTokens: 11, Model: "gpt-4o-2024-11-20", FinishReason: "stop"},
+		"filtered.json": {Text: `{"correct": tr`, Refusal: "the provider's content filter stopped the reply", PromptTokens: 81, CompletionTokens: 5, Model: "gpt-4o-2024-11-20", FinishReason: "content_filter"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			want.Calls = 1

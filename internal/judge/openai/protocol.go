@@ -102,6 +102,8 @@ func read(c *openai.ChatCompletion) (*judge.Response, error) {
 		Refusal:          choice.Message.Refusal,
 		PromptTokens:     max(c.Usage.PromptTokens, 0),
 		CompletionTokens: max(c.Usage.CompletionTokens, 0),
+		Model:            c.Model,
+		FinishReason:     choice.FinishReason,
 	}
 	if choice.FinishReason == "content_filter" && response.Refusal == "" {
 		response.Refusal = "the provider's content filter stopped the reply"

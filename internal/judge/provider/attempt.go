@@ -74,11 +74,7 @@ func (a *attempt) broken(r *http.Request, err error, late string) *failure {
 	if r.Context().Err() != nil {
 		return m.late(late)
 	}
-	var redirect *redirectError
-	if errors.As(err, &redirect) {
-		return &failure{outcome: judge.HTTPError, message: redirect.message}
-	}
-	why := call.Explain(err, "judge")
+	why := call.Explain(err, "judge.url", "judge.tls")
 	return &failure{outcome: outcomes[why.Kind], message: m.clean(why.Message, maxDetail), retry: why.Retry, after: why.After}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/assay-dev/assay/internal/call"
 	"github.com/assay-dev/assay/internal/judge"
@@ -59,7 +58,7 @@ func (m *model) refused(response *http.Response, body []byte) *failure {
 	// What is not JSON may still name the reason.
 	said := cmp.Or(fault, &Fault{Message: string(body), Text: strings.ToLower(string(body))})
 	f := &failure{outcome: judge.HTTPError, fault: said, meaning: m.protocol.Classify(code, said)}
-	after := retryAfter(response.Header, time.Now())
+	after := call.RetryAfter(response.Header, time.Now())
 	hint := m.explain(f, code, after)
 	switch code {
 	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
@@ -166,24 +165,11 @@ func status(code int) string {
 
 // quote shows the beginning of a body.
 func (m *model) quote(body []byte) string {
-	// No more is shown than this can hold, whatever is taken out of it.
+	cut := len(body) >= maxErrorBody
 	body = body[:min(len(body), maxErrorBody)]
-	return m.clean(string(bytes.TrimSpace(body)), maxQuoted)
+	return m.secrets.Clean(string(bytes.TrimSpace(body)), maxQuoted, cut)
 }
 
 // clean removes secrets from text that came from elsewhere, cuts it to a number
 // of bytes, and escapes what is not printable.
-func (m *model) clean(text string, limit int) string {
-	text = m.secrets.Redact(text)
-	if m.redact != nil {
-		text = m.redact(text)
-	}
-	if len(text) > limit {
-		end := limit
-		for end > limit-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
-	}
-	return m.secrets.Clean(text, maxDetail+len("…"), false)
-}
+func (m *model) clean(text string, limit int) string { return m.secrets.Clean(text, limit, false) }

@@ -1,10 +1,8 @@
 package provider
 
 import (
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,33 +71,6 @@ func TestCommonTakesNoWordsForAQuota(t *testing.T) {
 	} {
 		if got := Common(test.status, &Fault{Text: test.text}); got != test.want {
 			t.Errorf("%d %q means %d, want %d", test.status, test.text, got, test.want)
-		}
-	}
-}
-
-func FuzzRetryAfter(f *testing.F) {
-	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
-	for _, seed := range []string{"", "0", "5", "1.5", ".", "..", "1e9", "-1", "nan", "99999999999999999999", "Mon, 30 Nov 2026 00:00:30 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", " 7 "} {
-		f.Add(seed, "")
-		f.Add("", seed)
-	}
-	f.Fuzz(func(t *testing.T, seconds, milliseconds string) {
-		header := http.Header{"Retry-After": {seconds}, "Retry-After-Ms": {milliseconds}}
-		if got := retryAfter(header, now); got < 0 || got > mostRetryAfter {
-			t.Errorf("%q, %q: %s", seconds, milliseconds, got)
-		}
-	})
-}
-
-func TestRetryAfterValues(t *testing.T) {
-	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "5": 5 * time.Second, " 7 ": 7 * time.Second, "1.25": 1250 * time.Millisecond,
-		"-1": 0, "nan": 0, "1e3": 0, ".": 0, "soon": 0, "99999999999999999999": mostRetryAfter, "86401": mostRetryAfter,
-		"Mon, 30 Nov 2026 00:00:30 GMT": 30 * time.Second, "Thu, 01 Jan 1970 00:00:00 GMT": 0, "Tue, 30 Nov 2027 00:00:00 GMT": mostRetryAfter,
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
 		}
 	}
 }

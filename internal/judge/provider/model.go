@@ -24,7 +24,6 @@ type model struct {
 	limiter    *rate.Limiter
 	observe    func(outcome string, seconds float64)
 	secrets    *call.Redactor
-	redact     func(string) string
 }
 
 // Complete puts a request to the model, in a form that its server takes. The
@@ -55,6 +54,7 @@ func (m *model) Complete(ctx context.Context, r judge.Request) (*judge.Response,
 			continue
 		}
 		spent.Text, spent.Truncated, spent.Refusal = reply.Text, reply.Truncated, reply.Refusal
+		spent.Model, spent.FinishReason = reply.Model, reply.FinishReason
 		spent.Plain = form.Format == Plain
 		return spent, nil
 	}

@@ -46,11 +46,9 @@ type Config struct {
 	Temperature *float64
 	// ExtraBody is merged into the body of every request.
 	ExtraBody map[string]any
-	// Secrets are removed from every error, beside APIKey and what stands in the
-	// query of URL.
-	Secrets []string
-	// Redact removes further secrets from a text; it may be nil.
-	Redact func(string) string
+	// Secrets removes secrets from every error, and is told of APIKey; nil: one of
+	// its own. What stands in the query of URL is removed as well.
+	Secrets *call.Redactor
 	// Observe hears of each attempt: OK or a judge.Outcome, and how many seconds
 	// it took. It may be nil.
 	Observe func(outcome string, seconds float64)
@@ -125,7 +123,10 @@ func New(cfg Config, at Endpoint, protocol Protocol) (judge.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets := call.NewRedactor(cfg.Secrets...)
+	secrets := cfg.Secrets
+	if secrets == nil {
+		secrets = call.NewRedactor()
+	}
 	secrets.Add(cfg.APIKey)
 	m := &model{
 		protocol:   protocol,
@@ -137,7 +138,6 @@ func New(cfg Config, at Endpoint, protocol Protocol) (judge.Model, error) {
 		limiter:    cfg.Limiter,
 		observe:    cfg.Observe,
 		secrets:    secrets.WithQuery(base),
-		redact:     cfg.Redact,
 	}
 	path := strings.TrimSuffix(base.EscapedPath(), "/") + "/" + at.Path
 	m.place = http.MethodPost + " " + base.Host + m.clean(path, maxDetail)
@@ -156,7 +156,7 @@ func newHTTP(cfg *Config, base string) (*http.Client, error) {
 	}
 	client := *cfg.HTTPClient
 	if client.CheckRedirect == nil {
-		client.CheckRedirect = sameHost
+		client.CheckRedirect = call.CheckRedirect
 	}
 	return &client, nil
 }
