@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -141,24 +142,36 @@ func TestOperatorPodIsRestricted(t *testing.T) {
 
 // Prometheus finds the Service that selects the operator's pods.
 func TestServiceMonitorFindsTheOperator(t *testing.T) {
-	var service *unstructured.Unstructured
-	for _, object := range install(t, "default") {
-		if object.GetKind() == "Service" {
-			service = object
+	objects := install(t, "default")
+	var monitor *unstructured.Unstructured
+	for _, object := range kustomization(t, "prometheus") {
+		if object.GetKind() == "ServiceMonitor" {
+			monitor = object
 		}
 	}
-	monitor := kustomization(t, "prometheus")[0]
-	if got, want := monitor.GetNamespace(), service.GetNamespace(); got != want {
-		t.Errorf("namespace = %s, want %s", got, want)
+	if monitor == nil {
+		t.Fatal("config/prometheus has no ServiceMonitor")
 	}
 	selector, _, err := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
 	if err != nil || len(selector) == 0 {
 		t.Fatalf("selector = %v, %v", selector, err)
 	}
-	for label, value := range selector {
-		if got := service.GetLabels()[label]; got != value {
-			t.Errorf("the Service's label %s = %q, want %q", label, got, value)
+	// One Service, and not the API's, which has a port of the same name.
+	var service *unstructured.Unstructured
+	for _, object := range objects {
+		if object.GetKind() != "Service" || !labels.SelectorFromSet(selector).Matches(labels.Set(object.GetLabels())) {
+			continue
 		}
+		if service != nil {
+			t.Fatalf("selects %s and %s", service.GetName(), object.GetName())
+		}
+		service = object
+	}
+	if service == nil || service.GetName() != "assay-controller-manager-metrics" {
+		t.Fatalf("selects %v", service)
+	}
+	if got, want := monitor.GetNamespace(), service.GetNamespace(); got != want {
+		t.Errorf("namespace = %s, want %s", got, want)
 	}
 	endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
 	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
