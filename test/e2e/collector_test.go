@@ -69,7 +69,7 @@ type metricsEndpoint struct {
 	handler atomic.Pointer[http.Handler]
 }
 
-func (m *metricsEndpoint) start(suites telemetry.SuiteLister) {
+func (m *metricsEndpoint) start(suites telemetry.Lister) {
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(telemetry.NewCollector(suites, func() bool { return true }))
 	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
@@ -98,7 +98,10 @@ type suiteList struct {
 
 func (l *suiteList) set(suites ...v1alpha1.EvalSuite) { l.suites.Store(&suites) }
 
-// Suites implements [telemetry.SuiteLister].
+// Runs implements [telemetry.Lister].
+func (*suiteList) Runs(context.Context) ([]v1alpha1.EvalRun, error) { return nil, nil }
+
+// Suites implements [telemetry.Lister].
 func (l *suiteList) Suites(context.Context) ([]v1alpha1.EvalSuite, error) {
 	return *l.suites.Load(), nil
 }

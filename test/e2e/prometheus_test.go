@@ -47,9 +47,10 @@ type promServer struct {
 // startPrometheus starts the Prometheus of PROMETHEUS_BIN, which scrapes
 // https://target/metrics with the bearer token in tokenFile. The target's
 // certificate must be signed by one in caFile; with no caFile it is not checked,
-// as for the self-signed one that the operator makes for itself. The process
-// ends with the test; a test that failed logs what it said.
-func startPrometheus(t *testing.T, target, caFile, tokenFile string) *promServer {
+// as for the self-signed one that the operator makes for itself. It evaluates the
+// rules of the files. The process ends with the test; a test that failed logs what
+// it said.
+func startPrometheus(t *testing.T, target, caFile, tokenFile string, rules ...string) *promServer {
 	t.Helper()
 	binary := os.Getenv(prometheusBin)
 	if binary == "" {
@@ -57,7 +58,7 @@ func startPrometheus(t *testing.T, target, caFile, tokenFile string) *promServer
 	}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, scrapeConfig(target, caFile, tokenFile), 0o600); err != nil {
+	if err := os.WriteFile(config, scrapeConfig(target, caFile, tokenFile, rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -92,8 +93,10 @@ func startPrometheus(t *testing.T, target, caFile, tokenFile string) *promServer
 	return p
 }
 
-// scrapeConfig is the configuration of a Prometheus with one target.
-func scrapeConfig(target, caFile, tokenFile string) []byte {
+// scrapeConfig is the configuration of a Prometheus with one target. The target
+// has the label namespace that the Prometheus operator gives it, which is not the
+// suite's.
+func scrapeConfig(target, caFile, tokenFile string, rules []string) []byte {
 	tls := "insecure_skip_verify: true"
 	if caFile != "" {
 		tls = fmt.Sprintf("ca_file: %q", caFile)
@@ -101,16 +104,20 @@ func scrapeConfig(target, caFile, tokenFile string) []byte {
 	return fmt.Appendf(nil, `global:
   scrape_interval: 1s
   scrape_timeout: 1s
+  evaluation_interval: 1s
+rule_files: [%s]
 scrape_configs:
   - job_name: assay
     scheme: https
+    honor_labels: true
     authorization:
       credentials_file: %q
     tls_config:
       %s
     static_configs:
       - targets: [%q]
-`, tokenFile, tls, target)
+        labels: {namespace: assay-system}
+`, strings.Join(rules, ", "), tokenFile, tls, target)
 }
 
 // connect waits until the server listens and says that it is ready.
@@ -191,6 +198,22 @@ func (p *promServer) waitForValue(t *testing.T, expr string, value float64) {
 func (p *promServer) waitForNone(t *testing.T, expr string) {
 	t.Helper()
 	p.waitFor(t, expr, func(v model.Vector) bool { return len(v) == 0 })
+}
+
+// firing gives the alerts that fire, by name and then by their other labels.
+func (p *promServer) firing(ctx context.Context) (map[string][]model.LabelSet, error) {
+	answer, err := p.api.Alerts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask prometheus for its alerts: %w", err)
+	}
+	alerts := map[string][]model.LabelSet{}
+	for _, alert := range answer.Alerts {
+		if alert.State == promv1.AlertStateFiring {
+			name := string(alert.Labels[model.AlertNameLabel])
+			alerts[name] = append(alerts[name], alert.Labels)
+		}
+	}
+	return alerts, nil
 }
 
 // target says how the last scrape went, for messages.
