@@ -44,8 +44,6 @@ func filled(t *testing.T, names ...string) store {
 	return s
 }
 
-var base = []string{"etcd", "kube-apiserver", "kubectl"}
-
 // What is taken, in the order of preference, and what is done for it.
 func TestFind(t *testing.T) {
 	complete := fill(t, t.TempDir(), base...)
@@ -275,6 +273,7 @@ func TestWanted(t *testing.T) {
 		"kubectl":                        base,
 		"kube-controller-manager":        append(slices.Clone(base), "kube-controller-manager"),
 		"etcd, kube-controller-manager,": append(slices.Clone(base), "kube-controller-manager"),
+		"kubelet,kube-proxy,kubelet":     append(slices.Clone(base), "kubelet", "kube-proxy"),
 	} {
 		got, err := wanted(with)
 		if err != nil {
@@ -284,8 +283,9 @@ func TestWanted(t *testing.T) {
 			t.Errorf("wanted(%q) (-want +got):\n%s", with, diff)
 		}
 	}
-	if _, err := wanted("kube-proxy"); err == nil || !strings.Contains(err.Error(), `"kube-proxy"`) {
-		t.Errorf("wanted(kube-proxy): %v, want it refused by name", err)
+	_, err := wanted("kube-dns")
+	if err == nil || !strings.Contains(err.Error(), `"kube-dns"`) || !strings.Contains(err.Error(), "-with takes kube-controller-manager, kube-proxy, kube-scheduler, kubelet") {
+		t.Errorf("wanted(kube-dns): %v, want it refused by name, and told what there is", err)
 	}
 }
 

@@ -59,7 +59,8 @@ func (f finder) find(ctx context.Context, names []string) (string, error) {
 // tryDownload asks setup-envtest, unless it cannot have what is needed or was
 // refused lately.
 func (f finder) tryDownload(ctx context.Context, names []string) (string, bool) {
-	if f.download == nil || slices.Contains(names, "kube-controller-manager") || f.store.refusedSince(f.now().Add(-refusalHolds)) {
+	beyond := func(name string) bool { return !slices.Contains(base, name) }
+	if f.download == nil || slices.ContainsFunc(names, beyond) || f.store.refusedSince(f.now().Add(-refusalHolds)) {
 		return "", false
 	}
 	dir, err := f.download(ctx)

@@ -9,8 +9,9 @@
 // $K8S_BIN (by default k8s-bin in the user's cache folder). What it does, and how
 // long that takes, it says on standard error.
 //
-//	-with kube-controller-manager   also this one (setup-envtest does not have it)
-//	-print                          do nothing: print the folder if all is there, else say what is to be done and exit 1
+//	-with NAME,…   also these, which setup-envtest does not have: kube-controller-manager for the
+//	               end-to-end tests, and with it kube-proxy, kube-scheduler and kubelet for hack/cluster
+//	-print         do nothing: print the folder if all is there, else say what is to be done and exit 1
 package main
 
 import (
@@ -19,9 +20,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +48,7 @@ func main() {
 func run(ctx context.Context, args []string, stderr io.Writer) (string, error) {
 	flags := flag.NewFlagSet("controlplane", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	with := flags.String("with", "", "further binaries, separated by commas: kube-controller-manager")
+	with := flags.String("with", "", "further binaries, separated by commas: "+strings.Join(further(), ", "))
 	printOnly := flags.Bool("print", false, "download and build nothing: print the folder if all is there, else fail")
 	if err := flags.Parse(args); err != nil {
 		return "", err
@@ -82,17 +85,26 @@ func run(ctx context.Context, args []string, stderr io.Writer) (string, error) {
 	return finder.find(ctx, names)
 }
 
+// base is what every control plane needs, and what setup-envtest downloads.
+var base = []string{"etcd", "kube-apiserver", "kubectl"}
+
+// further are the binaries beyond those, which only a build brings.
+func further() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(sources)), func(name string) bool { return slices.Contains(base, name) })
+}
+
 // wanted is what every control plane needs, and what is asked for beyond it.
 func wanted(with string) ([]string, error) {
-	names := []string{"etcd", "kube-apiserver", "kubectl"}
+	names := slices.Clone(base)
 	for name := range strings.SplitSeq(with, ",") {
-		switch name = strings.TrimSpace(name); name {
-		case "", "etcd", "kube-apiserver", "kubectl":
-		case "kube-controller-manager":
-			names = append(names, name)
-		default:
-			return nil, fmt.Errorf("there is no binary %q to be had: -with takes kube-controller-manager", name)
+		name = strings.TrimSpace(name)
+		if name == "" || slices.Contains(names, name) {
+			continue
 		}
+		if !slices.Contains(further(), name) {
+			return nil, fmt.Errorf("there is no binary %q to be had: -with takes %s", name, strings.Join(further(), ", "))
+		}
+		names = append(names, name)
 	}
 	return names, nil
 }

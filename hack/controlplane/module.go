@@ -29,7 +29,10 @@ var sources = map[string]struct{ folder, module, pkg string }{
 	"etcd":                    {"etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"},
 	"kube-apiserver":          {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver"},
 	"kube-controller-manager": {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	"kube-proxy":              {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kube-proxy"},
+	"kube-scheduler":          {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler"},
 	"kubectl":                 {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kubectl"},
+	"kubelet":                 {"kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kubelet"},
 }
 
 // readVersions reads from the modules under dir which version each binary has.

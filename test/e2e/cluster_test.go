@@ -32,12 +32,14 @@ import (
 const (
 	// assayBin is the environment variable with the path of the binary under test.
 	assayBin = "ASSAY_BIN"
-	// operatorUser is who the operator is in config/default, and has no more rights than that.
+	// helmBin is the environment variable with the path of the real Helm.
+	helmBin = "HELM_BIN"
+	// operatorUser is who the operator is in the chart, and has no more rights than that.
 	operatorUser = "system:serviceaccount:assay-system:assay-controller-manager"
 )
 
 // What the tests of this package share: a control plane with a garbage
-// collector, on which config/default is installed.
+// collector, on which the chart is installed.
 var (
 	config     *rest.Config
 	cluster    client.Client
@@ -58,8 +60,8 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	ctrl.SetLogger(logr.Discard()) // of envtest; the operator is a process of its own
 	assets = os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" || os.Getenv(assayBin) == "" {
-		return 0, fmt.Errorf("these tests need KUBEBUILDER_ASSETS and %s: run `make e2e`", assayBin)
+	if assets == "" || os.Getenv(assayBin) == "" || os.Getenv(helmBin) == "" {
+		return 0, fmt.Errorf("these tests need KUBEBUILDER_ASSETS, %s and %s: run `make e2e`", assayBin, helmBin)
 	}
 	if scratchDir, err = os.MkdirTemp("", "assay-e2e-"); err != nil {
 		return 0, err
@@ -81,13 +83,36 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer stop()
-	if out, err := kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default")); err != nil {
-		return 0, fmt.Errorf("install config/default: %w: %s", err, out)
+	if err := installChart(); err != nil {
+		return 0, err
 	}
 	if cluster, err = client.New(config, client.Options{Scheme: operator.Scheme()}); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// installChart applies what the chart renders when it is told nothing: CRDs, and
+// the roles that the operator of these tests has and no others.
+func installChart() error {
+	const namespace = "assay-system"
+	var failed bytes.Buffer
+	cmd := exec.Command(os.Getenv(helmBin), "template", "assay", filepath.Join("..", "..", "charts", "assay"), "--namespace", namespace, "--skip-tests")
+	cmd.Stderr = &failed
+	manifests, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("render the chart: %w: %s", err, &failed)
+	}
+	file := filepath.Join(scratchDir, "chart.yaml")
+	if err := os.WriteFile(file, manifests, 0o600); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"create", "namespace", namespace}, {"apply", "--server-side", "-f", file}} {
+		if out, err := kubectl(args...); err != nil {
+			return fmt.Errorf("install the chart: %w: %s", err, out)
+		}
+	}
+	return nil
 }
 
 // startControllerManager starts what collects garbage, makes tokens work, with
@@ -153,7 +178,7 @@ func eventuallyWithin(t *testing.T, timeout time.Duration, check func(context.Co
 	}
 }
 
-// assay is a running `assay operator`, with the rights of config/rbac and no others.
+// assay is a running `assay operator`, with the rights of the chart's roles and no others.
 type assay struct {
 	metrics string
 	api     string
@@ -181,7 +206,9 @@ func startAssayOn(t *testing.T, history string, more ...string) *assay {
 		"--api-bind-address", a.api,
 		"--history", history,
 	}, more...)...)
-	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfigOf(t, operatorUser))
+	// Without the variable it takes itself to be out of a cluster, where it may ask
+	// the stubs on loopback, even where the tests run in a pod.
+	a.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfigOf(t, operatorUser), "KUBERNETES_SERVICE_HOST=")
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -192,7 +192,7 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 		want  int
 	}{
 		"no token":         {"", http.StatusUnauthorized},
-		"a made-up token":  {"made-up", http.StatusInternalServerError}, // as controller-runtime's filter has it
+		"a made-up token":  {"made-up", http.StatusUnauthorized},
 		"no right":         {stranger, http.StatusForbidden},
 		"a metrics reader": {scraperToken(t), http.StatusOK},
 	} {
@@ -256,6 +256,37 @@ func TestAnOperatorThatIsKilledGoesOn(t *testing.T) {
 	}
 }
 
+// TestAnOperatorThatIsToldToStop does as a kubelet does with a pod.
+func TestAnOperatorThatIsToldToStop(t *testing.T) {
+	ns, retriever := newNamespace(t), newRetriever(t)
+	history := "sqlite://" + filepath.Join(t.TempDir(), "history.db")
+	release := retriever.holdFor("where is c")
+	first := startAssayOn(t, history)
+	apply(t, ns, retriever.URL)
+	eventually(t, func(context.Context) error {
+		if n := retriever.calls.Load(); n != 4 {
+			return fmt.Errorf("%d calls are made, want 4", n)
+		}
+		return nil
+	})
+	first.stop(syscall.SIGTERM)
+	if code := first.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the operator ended with %s", first.cmd.ProcessState)
+	}
+	if holder := mustKubectl(t, "-n", "assay-system", "get", "lease", "operator.assay.dev", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
+		t.Errorf("%s still holds the lease", holder)
+	}
+	release()
+	startAssayOn(t, history)
+	mustKubectl(t, "-n", ns, "wait", "evs/docs-bot", "--for=condition=Passing", waitReady)
+	if attempts := mustKubectl(t, "-n", ns, "get", "evr", "-o", "jsonpath={.items[0].status.attempts}"); attempts != "1" {
+		t.Errorf("attempts is %q, want 1: an orderly stop does not count", attempts)
+	}
+	if n := retriever.calls.Load(); n != 5 {
+		t.Errorf("%d calls, want 5: the three finished cases are not asked again", n)
+	}
+}
+
 // ask calls the HTTP API and decodes its answer.
 func (a *assay) ask(ctx context.Context, token, method, path, body string, want int, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, "https://"+a.api+path, strings.NewReader(body))
@@ -285,7 +316,7 @@ func (a *assay) ask(ctx context.Context, token, method, path, body string, want 
 }
 
 // TestTheAPIStartsAndTellsRuns asks as accounts with the rights of the
-// cluster's own roles, which config/rbac aggregates to.
+// cluster's own roles, which the chart's aggregate to.
 func TestTheAPIStartsAndTellsRuns(t *testing.T) {
 	ns, retriever := newNamespace(t), newRetriever(t)
 	operator := startAssay(t)
