@@ -5,8 +5,10 @@ SHELL := /bin/bash -o pipefail
 
 MODULE  := github.com/assay-dev/assay
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
-# The image that `make deploy` installs.
+LDFLAGS  = $(shell hack/release/ldflags.sh '$(VERSION)' '$(COMMIT)' '$(DATE)')
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)$(if $(findstring -dirty,$(VERSION)),-dirty)
+DATE    ?= $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+# The image that `make image` builds and `make deploy` installs.
 IMG ?= ghcr.io/assay-dev/assay:$(VERSION)
 # Further flags for go test, for example TESTFLAGS='-race -run TestDefaults'.
 TESTFLAGS ?=
@@ -22,6 +24,11 @@ PROMETHEUS     := $(call tool,prometheus,prometheus)
 PROMTOOL       := $(call tool,promtool,prometheus)
 ARGO_ROLLOUTS  := $(call tool,argo-rollouts,tools/argo-rollouts)
 FLAGGER        := $(call tool,flagger,tools/flagger)
+HELM           := $(call tool,helm,tools/helm)
+CYCLONEDX      := $(call tool,cyclonedx-gomod,tools/cyclonedx-gomod)
+GOVULNCHECK    := $(call tool,govulncheck,tools/govulncheck)
+BUILDKITD      := $(call tool,buildkitd,tools/buildkit)
+BUILDCTL       := $(call tool,buildctl,tools/buildkit)
 
 # Prints the folder with etcd, kube-apiserver and kubectl; builds them if it must.
 CONTROLPLANE := go run ./hack/controlplane
@@ -44,22 +51,39 @@ build: ## Build bin/assay, static.
 ##@ Check
 
 .PHONY: test
-test: ## Run all tests but the end-to-end ones.
-	assets=$$($(CONTROLPLANE)) && KUBEBUILDER_ASSETS=$$assets go test $(TESTFLAGS) ./...
+test: $(HELM) ## Run all tests but the end-to-end ones.
+	assets=$$($(CONTROLPLANE)) && KUBEBUILDER_ASSETS=$$assets HELM_BIN=$(HELM) go test $(TESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: build $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) ## Run the end-to-end tests: a control plane, Prometheus, Argo Rollouts, Flagger and the binary.
+e2e: build $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) $(HELM) ## Run the end-to-end tests: a control plane, Prometheus, Argo Rollouts, Flagger, the binary, and what the connect pages name.
 	assets=$$($(CONTROLPLANE) -with kube-controller-manager) && \
 	KUBEBUILDER_ASSETS=$$assets PROMETHEUS_BIN=$(PROMETHEUS) PROMTOOL_BIN=$(PROMTOOL) \
-	ARGO_ROLLOUTS_BIN=$(ARGO_ROLLOUTS) FLAGGER_BIN=$(FLAGGER) ASSAY_BIN=$(CURDIR)/bin/assay \
-	go test -tags e2e -count 1 -timeout 30m $(TESTFLAGS) ./test/e2e/...
+	ARGO_ROLLOUTS_BIN=$(ARGO_ROLLOUTS) FLAGGER_BIN=$(FLAGGER) HELM_BIN=$(HELM) ASSAY_BIN=$(CURDIR)/bin/assay \
+	go test -tags e2e -count 1 -timeout 30m $(TESTFLAGS) ./test/e2e ./test/connect
+	@$(MAKE) --no-print-directory e2e-install e2e-docs
+
+.PHONY: e2e-install
+e2e-install: build $(HELM) ## Install the chart on a real one-node cluster and follow the quickstart (root on Linux; elsewhere it says that it is skipped).
+	HELM_BIN=$(HELM) ASSAY_BIN=$(CURDIR)/bin/assay hack/cluster/run.sh \
+	go test -tags e2e -count 1 -timeout 20m $(TESTFLAGS) ./test/e2e/install/...
+
+.PHONY: e2e-docs
+e2e-docs: build $(HELM) $(PROMTOOL) ## Type every command of the documentation on a real one-node cluster (root on Linux; elsewhere it says that it is skipped).
+	HELM_BIN=$(HELM) PROMTOOL_BIN=$(PROMTOOL) ASSAY_BIN=$(CURDIR)/bin/assay hack/cluster/run.sh \
+	go test -tags e2e -count 1 -timeout 30m $(TESTFLAGS) ./test/e2e/docs/...
+
+.PHONY: e2e-release
+e2e-release: $(HELM) $(CYCLONEDX) $(BUILDKITD) $(BUILDCTL) ## Make a release for this platform twice, and the image with BuildKit (root on Linux), and look at them.
+	assets=$$($(CONTROLPLANE)) && \
+	KUBEBUILDER_ASSETS=$$assets HELM_BIN=$(HELM) CYCLONEDX_BIN=$(CYCLONEDX) BUILDKITD_BIN=$(BUILDKITD) BUILDCTL_BIN=$(BUILDCTL) \
+	go test -tags e2e -count 1 -timeout 60m $(TESTFLAGS) ./test/release/...
 
 .PHONY: bench
 bench: ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./test/bench/...
 
 .PHONY: verify
-verify: verify-generated verify-tidy verify-kustomize lint ## Check all that a review should not have to.
+verify: verify-generated verify-tidy verify-kustomize verify-chart verify-monitoring vulncheck lint ## Check all that a review should not have to.
 
 .PHONY: verify-generated
 verify-generated: $(CONTROLLER_GEN) ## Check that what is generated is what `make generate` makes.
@@ -73,6 +97,18 @@ verify-tidy: ## Check that go.mod and go.sum of every module are tidy.
 verify-kustomize: ## Check that every kustomization builds.
 	assets=$$($(CONTROLPLANE)) && PATH=$$assets:$$PATH hack/verify-kustomize.sh
 
+.PHONY: verify-chart
+verify-chart: $(HELM) ## Check that the chart has the CRDs and roles of config/, and that Helm finds no fault with it.
+	HELM_BIN=$(HELM) hack/verify-chart.sh
+
+.PHONY: verify-monitoring
+verify-monitoring: $(PROMTOOL) ## Check that the alerts fire and resolve as they should, and that config/prometheus has the chart's rules and dashboard.
+	PROMTOOL_BIN=$(PROMTOOL) hack/verify-monitoring.sh
+
+.PHONY: vulncheck
+vulncheck: $(GOVULNCHECK) ## Check that no known vulnerability can be reached, where the database can be.
+	GOVULNCHECK=$(GOVULNCHECK) hack/vulncheck.sh
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Check format, go vet, golangci-lint, and kube-api-linter on api/.
 	@unformatted=$$(gofmt -l .); \
@@ -83,13 +119,44 @@ lint: $(GOLANGCI_LINT) ## Check format, go vet, golangci-lint, and kube-api-lint
 ##@ Change
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Generate deep copies and CRDs from the types in api/.
+generate: $(CONTROLLER_GEN) ## Generate deep copies and CRDs from the types in api/, the chart's copies of config/, the reference pages and the list of licences.
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
+	hack/chart-files.sh
+	hack/monitoring-files.sh
+	go run ./hack/reference docs/reference
+	go run ./hack/licenses >docs/licenses.md.new && mv docs/licenses.md.new docs/licenses.md
 
 .PHONY: tidy
 tidy: ## Tidy go.mod and go.sum of every module.
 	hack/verify-tidy.sh -fix
+
+.PHONY: licenses
+licenses: ## Show under which licences the linked modules come; refuse those that are not allowed.
+	@go run ./hack/licenses
+
+##@ Release
+
+.PHONY: release
+release: $(HELM) $(CYCLONEDX) ## Build archives, SBOMs, chart, manifest and checksums into dist: make release VERSION=v0.1.0
+	assets=$$($(CONTROLPLANE)) && PATH=$$assets:$$PATH go run ./hack/release -version '$(VERSION)' -helm $(HELM) -cyclonedx-gomod $(CYCLONEDX)
+
+.PHONY: sbom
+sbom: build $(CYCLONEDX) ## Write bin/assay.sbom.cdx.json, which modules bin/assay is made of.
+	$(CYCLONEDX) bin -json -std -noserial -notimestamp -version '$(VERSION)' -output bin/assay.sbom.cdx.json bin/assay
+
+# Into a file, for one machine can hold no image of two platforms.
+.PHONY: image
+image: ## Build the image IMG for linux/amd64 and linux/arm64, with SBOM and provenance, into dist/image.tar; PUSH=1 pushes it instead.
+	@mkdir -p dist
+	docker buildx build --platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max \
+	  --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' \
+	  --tag '$(IMG)' --output $(if $(PUSH),type=registry,type=oci,dest=dist/image.tar) .
+
+.PHONY: image-check
+image-check: $(BUILDKITD) $(BUILDCTL) ## Build the Dockerfile with BuildKit alone, without Docker and registry, into dist/image.tar (root on Linux).
+	@mkdir -p dist
+	BUILDKITD=$(BUILDKITD) BUILDCTL=$(BUILDCTL) VERSION='$(VERSION)' COMMIT='$(COMMIT)' DATE='$(DATE)' hack/image/build.sh dist/image.tar
 
 ##@ Install
 
@@ -108,7 +175,7 @@ undeploy: ## Remove operator and CRDs, and with them every suite and run.
 ##@ Tools
 
 .PHONY: tools
-tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) ## Build every tool into the cache.
+tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(PROMETHEUS) $(PROMTOOL) $(ARGO_ROLLOUTS) $(FLAGGER) $(HELM) $(CYCLONEDX) $(GOVULNCHECK) $(BUILDKITD) $(BUILDCTL) ## Build every tool into the cache.
 
 # $(call build-tool,FOLDER,PACKAGE,FLAGS): one at a time, and never half a file.
 define build-tool
@@ -136,3 +203,18 @@ $(ARGO_ROLLOUTS):
 
 $(FLAGGER):
 	$(call build-tool,tools/flagger,github.com/fluxcd/flagger/cmd/flagger,-ldflags '-s -w')
+
+$(CYCLONEDX):
+	$(call build-tool,tools/cyclonedx-gomod,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod,-ldflags '-s -w')
+
+$(GOVULNCHECK):
+	$(call build-tool,tools/govulncheck,golang.org/x/vuln/cmd/govulncheck)
+
+$(BUILDKITD):
+	$(call build-tool,tools/buildkit,github.com/moby/buildkit/cmd/buildkitd,-ldflags '-s -w')
+
+$(BUILDCTL):
+	$(call build-tool,tools/buildkit,github.com/moby/buildkit/cmd/buildctl,-ldflags '-s -w')
+
+$(HELM):
+	$(call build-tool,tools/helm,helm.sh/helm/v4/cmd/helm,-ldflags '-s -w')

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/assay-dev/assay/internal/golden"
 	"github.com/assay-dev/assay/internal/manifest"
 	"github.com/assay-dev/assay/internal/suite"
+	"github.com/assay-dev/assay/test/docpage"
 )
 
 // pages gives every page by its path from this folder.
@@ -45,11 +47,14 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-var link = regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+var (
+	link     = regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	codeSpan = regexp.MustCompile("`[^`\n]+`")
+)
 
 func TestLinks(t *testing.T) {
 	for page, text := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
+		for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(text, "`"), -1) { // what is in code is no link
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -72,12 +77,24 @@ spec:
   retriever: {url: "http://retriever:8080/search"}
 `
 
+// pageSuite is the suite that a page has the reader write, the last document of
+// suite.yaml: what the page's fragments stand in.
+var pageSuite = regexp.MustCompile("(?s)<!-- test: file suite.yaml -->\n```yaml\n(?:[^`]*?\n---\n)?(apiVersion: assay.dev/v1alpha1\nkind: EvalSuite\n[^`]*)```")
+
+// foreign are fields by which the files of other tools are known: Prometheus,
+// GitHub Actions, GitLab.
+var foreign = []string{"scrape_configs", "jobs", "stages"}
+
 func TestExamples(t *testing.T) {
 	kinds := map[string]int{}
 	for page, text := range pages(t) {
+		around := base
+		if m := pageSuite.FindStringSubmatch(text); m != nil {
+			around = m[1]
+		}
 		for _, m := range yamlBlock.FindAllStringSubmatch(text, -1) {
 			for document := range strings.SplitSeq(m[1], "---\n") {
-				kind := checkExample(t, document)
+				kind := checkExample(t, around, document)
 				kinds[kind]++
 				if t.Failed() {
 					t.Fatalf("%s: this example is not accepted:\n%s", page, document)
@@ -92,8 +109,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// checkExample checks one example and says what it is of.
-func checkExample(t *testing.T, document string) string {
+// checkExample checks one example and says what it is of. A fragment of a suite
+// stands in the one around it.
+func checkExample(t *testing.T, around, document string) string {
 	t.Helper()
 	if strings.HasPrefix(document, "- id:") {
 		checkCases(t, "golden.yaml", document)
@@ -117,23 +135,23 @@ func checkExample(t *testing.T, document string) string {
 			checkCases(t, key, text)
 		}
 	case "":
-		return checkFragment(t, document)
+		return checkFragment(t, around, document)
 	}
 	return head.Kind
 }
 
 // checkFragment puts fields of a suite into a whole one.
-func checkFragment(t *testing.T, document string) string {
+func checkFragment(t *testing.T, around, document string) string {
 	t.Helper()
 	var fragment, whole map[string]any
 	unmarshal(t, document, &fragment)
-	unmarshal(t, base, &whole)
+	unmarshal(t, around, &whole)
 	if inner, ok := fragment["spec"].(map[string]any); ok {
 		fragment = inner
 	}
 	spec := whole["spec"].(map[string]any)
 	for field, value := range fragment {
-		if field == "scrape_configs" {
+		if slices.Contains(foreign, field) {
 			return "other"
 		}
 		if inner, ok := value.(map[string]any); ok && spec[field] != nil {
@@ -185,11 +203,20 @@ func unmarshal(t *testing.T, document string, into any) {
 	}
 }
 
+// Every page can be typed by test/e2e/docs, which needs a cluster.
+func TestPagesCanBeRead(t *testing.T) {
+	for page, text := range pages(t) {
+		if _, err := docpage.Parse(text); err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}
+
 var flagName = regexp.MustCompile("`(--?[a-z][-a-z]*)")
 
 func TestFlags(t *testing.T) {
 	text := pages(t)["cli.md"]
-	for _, name := range []string{"run", "compare", "gate", "judge calibrate", "judge label", "golden check", "golden import", "golden add", "sample-rag", "operator"} {
+	for _, name := range []string{"run", "compare", "gate", "judge calibrate", "judge label", "golden check", "golden import", "golden add", "sample-rag", "operator", "version"} {
 		_, section, found := strings.Cut(text, "\n## `assay "+name+"`\n")
 		if !found {
 			t.Errorf("cli.md has no section on assay %s", name)

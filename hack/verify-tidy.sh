@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-modules=(. hack/tools/controller-gen hack/tools/golangci-lint hack/tools/argo-rollouts hack/tools/flagger hack/prometheus hack/controlplane/etcd hack/controlplane/kubernetes)
+modules=(. hack/tools/controller-gen hack/tools/golangci-lint hack/tools/argo-rollouts hack/tools/flagger hack/tools/helm hack/tools/cyclonedx-gomod hack/tools/govulncheck hack/tools/buildkit hack/prometheus hack/controlplane/etcd hack/controlplane/kubernetes)
 status=0
 for module in "${modules[@]}"; do
     if [ "${1:-}" = -fix ]; then
