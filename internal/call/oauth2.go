@@ -65,7 +65,10 @@ func (t *tokens) authorization(ctx context.Context) (string, *failure) {
 		if err := checkValue("access_token", token.AccessToken); err != nil {
 			return "", &failure{kind: Malformed, message: t.place() + ": the access token holds a control character"}
 		}
-		t.secrets.Add(token.AccessToken)
+		if len(token.AccessToken) > MaxSecret {
+			return "", &failure{kind: Malformed, message: fmt.Sprintf("%s: the access token is longer than %d KiB", t.place(), MaxSecret>>10)}
+		}
+		t.secrets.addFetched(token.AccessToken)
 		t.token = token
 	}
 	return t.token.Type() + " " + t.token.AccessToken, nil

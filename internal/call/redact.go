@@ -14,7 +14,15 @@ import (
 	"unicode/utf8"
 )
 
+// MaxSecret is how long a credential may be, in bytes: servers take no longer
+// headers, and every reply is searched for it.
+const MaxSecret = 16 << 10
+
 const (
+	// maxFetched is how many tokens that were fetched are kept for the run, the
+	// newest: a service may give another one for every call.
+	maxFetched = 32
+
 	redacted = "[redacted]"
 	// maxQuoted is how much of a body an error shows, in bytes.
 	maxQuoted = 256
@@ -43,6 +51,8 @@ type secretList struct {
 	mu sync.Mutex
 	// secrets of all kinds, and the long values of URLs' queries.
 	secrets, queried []string
+	// fetched are tokens, the oldest first.
+	fetched []string
 	// all finds every secret, content those that content is searched for. They are
 	// made when they are needed: most lists are only added to.
 	all, content *matcher
@@ -70,12 +80,31 @@ func (r *Redactor) Add(secrets ...string) {
 	}
 }
 
+// addFetched has a token removed that was fetched, until many more were.
+func (r *Redactor) addFetched(token string) {
+	s := r.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fetched = append(s.fetched, token)
+	s.fetched = s.fetched[max(0, len(s.fetched)-maxFetched):]
+	s.all, s.content = nil, nil
+}
+
+// list gives the secrets of all kinds.
+func (s *secretList) list() []string {
+	all := slices.Clone(s.secrets)
+	for _, token := range s.fetched {
+		all = append(all, slices.DeleteFunc(spellings(token), func(v string) bool { return v == "" })...)
+	}
+	return all
+}
+
 // forErrors finds every secret.
 func (s *secretList) forErrors() *matcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = newMatcher(s.secrets)
+		s.all = newMatcher(s.list())
 	}
 	return s.all
 }
@@ -85,7 +114,7 @@ func (s *secretList) forContent() *matcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.content == nil {
-		long := slices.DeleteFunc(slices.Clone(s.secrets), func(v string) bool { return len(v) < minContent })
+		long := slices.DeleteFunc(s.list(), func(v string) bool { return len(v) < minContent })
 		s.content = newMatcher(append(long, s.queried...))
 	}
 	return s.content

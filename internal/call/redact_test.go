@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -119,6 +120,43 @@ func TestEscapesThatAreNone(t *testing.T) {
 		if got := r.Redact(text); got != redacted {
 			t.Errorf("%q became %q", text, got)
 		}
+	}
+}
+
+// A service that gives a token for every call does not fill the memory with them.
+func TestFetchedTokens(t *testing.T) {
+	r := NewRedactor("first-secret")
+	other := r.WithQuery(&url.URL{})
+	for i := range 10 * maxFetched {
+		r.addFetched(fmt.Sprintf("token-%04d", i))
+	}
+	if got := other.Redact("first-secret token-0319 token-0288 token%2D0319"); got != "[redacted] [redacted] [redacted] [redacted]" {
+		t.Errorf("got %q", got)
+	}
+	if got := len(r.shared.list()); got > 10*maxFetched {
+		t.Errorf("%d spellings are kept", got)
+	}
+}
+
+// A service that knows a long secret could have each byte of a reply compared with
+// all of it. Its beginning is enough.
+func TestBeginningOfALongSecret(t *testing.T) {
+	secret := strings.Repeat("a", MaxSecret-1) + "b"
+	r := NewRedactor(secret)
+	for text, want := range map[string]string{
+		strings.Repeat("a", telling-1) + "%":                     strings.Repeat("a", telling-1) + "%",
+		strings.Repeat("a", telling) + "%":                       redacted + "%",
+		"a %61" + strings.Repeat("a", 2*telling) + "c":           "a " + redacted + "c",
+		"so " + strings.Repeat("%61", MaxSecret-1) + "b it said": "so " + redacted + " it said",
+	} {
+		if got := r.Redact(text); got != want {
+			t.Errorf("%.20q… became %.20q…, want %.20q…", text, got, want)
+		}
+	}
+	// Compared with all of it at each of its bytes, this takes hours.
+	text := strings.Repeat("a", maxBody) + "%"
+	if got := r.Content(text); len(got) > maxBody/(MaxSecret/2)*len(redacted) {
+		t.Errorf("%d bytes are left of a reply of nothing but the beginning", len(got))
 	}
 }
 

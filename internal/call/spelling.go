@@ -12,16 +12,28 @@ const (
 	escapes = `%\&+`
 	// longestEscape is how many bytes may stand for one.
 	longestEscape = 10
+	// telling is how many bytes of a longer secret's beginning are taken for it. A
+	// service that repeats a beginning all over a reply would have every one of its
+	// bytes compared with the whole secret.
+	telling = 64
 )
 
-// spelled gives how many bytes of text, from its beginning, spell a secret, each
-// of its characters as it is or escaped; 0 where they spell something else. ended
-// says that text ends before the secret does, and agrees with it so far.
+// spelled gives how many bytes of text, from its beginning, spell a secret, or the
+// telling beginning of one, each of its characters as it is or escaped; 0 where they
+// spell something else. ended says that text ends before the secret does, and agrees
+// with it so far.
 func spelled(text, secret string) (n int, ended bool) {
+	whole := len(secret)
+	agreed := func() int {
+		if whole-len(secret) < telling {
+			return 0
+		}
+		return n
+	}
 	for secret != "" {
 		rest := text[n:]
 		if rest == "" {
-			return 0, true
+			return agreed(), true
 		}
 		if strings.IndexByte(escapes, rest[0]) >= 0 {
 			value, length := unescape(rest)
@@ -30,11 +42,11 @@ func spelled(text, secret string) (n int, ended bool) {
 				continue
 			}
 			if length == 0 && len(rest) < longestEscape && rest[0] != secret[0] {
-				return 0, n > 0 // an escape that the end cuts, perhaps
+				return agreed(), n > 0 // an escape that the end cuts, perhaps
 			}
 		}
 		if rest[0] != secret[0] {
-			return 0, false
+			return agreed(), false
 		}
 		n, secret = n+1, secret[1:]
 	}

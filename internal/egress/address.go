@@ -31,8 +31,14 @@ var builtin = []forbidden{
 	{netip.MustParsePrefix("192.0.0.192/32"), "a service of the cloud's own (Oracle Cloud)"},
 }
 
-// sharedSpace is RFC 6598, which clusters use for pods and Services.
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+// unrouted are ranges beside RFC 1918 and RFC 4193 that the internet does not route
+// and that networks use for themselves, clusters for pods and Services among them.
+var unrouted = []netip.Prefix{
+	netip.MustParsePrefix("100.64.0.0/10"), // shared address space, RFC 6598
+	netip.MustParsePrefix("198.18.0.0/15"), // benchmarks, RFC 2544
+	netip.MustParsePrefix("240.0.0.0/4"),   // reserved, RFC 1112
+	netip.MustParsePrefix("fec0::/10"),     // site-local, RFC 3879
+}
 
 // Address says whether an address that a host was resolved to may be dialled.
 func (g *Guard) Address(host string, address netip.AddrPort) error {
@@ -91,7 +97,7 @@ func containsAny(prefixes []netip.Prefix, all []netip.Addr) bool {
 	return slices.ContainsFunc(all, func(a netip.Addr) bool { return contains(prefixes, a) })
 }
 
-func isPrivate(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
+func isPrivate(a netip.Addr) bool { return a.IsPrivate() || contains(unrouted, a) }
 
 // plain gives an address without its zone, and an IPv4 address as such.
 func plain(a netip.Addr) netip.Addr { return a.WithZone("").Unmap() }

@@ -34,8 +34,10 @@ func (g *Guard) Host(host string) (string, error) {
 		return "", fmt.Errorf("%s is the cluster's API server", host)
 	case inCluster && !g.reaches(namespace):
 		return "", fmt.Errorf("%s is a Service of namespace %s, which is not among the allowed namespaces", host, namespace)
-	case inCluster:
+	case inCluster && p.allNamespaces:
 		return host, nil
+	case inCluster:
+		return g.absolute(name), nil
 	}
 	if p.limited() && len(p.allowed) == 0 && !matches(p.allowedHosts, name) {
 		// Not even the name is asked for.
@@ -50,25 +52,45 @@ func (g *Guard) Host(host string) (string, error) {
 	return name + ".", nil
 }
 
-// service gives the Service, or the pod, that a name means in a cluster, and its
-// namespace: docs-bot.rag.svc, with or without the cluster's domain. Where a name
-// of two parts ends in a namespace that is allowed, it is taken for one.
+// service gives the Service that a name means in a cluster, and its namespace:
+// docs-bot.rag.svc, with or without the cluster's domain. Where a name of two parts
+// ends in a namespace that is allowed, it is taken for one. The name of a pod,
+// 10-0-0-7.rag.pod, is none: a DNS server may answer it with the address that it
+// spells, whoever has that (CoreDNS, "pods insecure").
 func (g *Guard) service(name string) (service, namespace string, ok bool) {
-	for _, domain := range g.policy.domains {
-		if rest, found := strings.CutSuffix(name, "."+domain); found {
-			name = rest
-			break
-		}
-	}
+	name, domain := g.split(name)
 	labels := strings.Split(name, ".")
 	n := len(labels)
 	switch {
-	case n >= 3 && (labels[n-1] == "svc" || labels[n-1] == "pod"):
+	case n >= 3 && labels[n-1] == "svc":
 		return labels[n-3], labels[n-2], true
-	case n == 2 && !g.policy.allNamespaces && g.reaches(labels[1]):
+	case n == 2 && domain == "" && !g.policy.allNamespaces && g.reaches(labels[1]):
 		return labels[0], labels[1], true
 	}
 	return "", "", false
+}
+
+// split gives a name without the cluster's domain, and the domain, if it has it.
+func (g *Guard) split(name string) (rest, domain string) {
+	for _, domain := range g.policy.domains {
+		if rest, found := strings.CutSuffix(name, "."+domain); found {
+			return rest, domain
+		}
+	}
+	return name, ""
+}
+
+// absolute gives the full name of a Service. A search list would try it below other
+// domains too, such as those of the node.
+func (g *Guard) absolute(name string) string {
+	name, domain := g.split(name)
+	if domain == "" {
+		domain = g.policy.domains[0]
+	}
+	if strings.Count(name, ".") == 1 {
+		name += ".svc"
+	}
+	return name + "." + domain + "."
 }
 
 // reaches says whether the Services of a namespace are reached.

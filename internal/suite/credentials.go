@@ -76,6 +76,10 @@ func (c *credentials) value(ref v1alpha1.SecretKeySelector, field string) string
 		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s is empty: fill it", ref.Key, ref.Name, field))
 		return ""
 	}
+	if len(v) > call.MaxSecret {
+		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s holds %d KiB: a credential has at most %d", ref.Key, ref.Name, field, len(v)>>10, call.MaxSecret>>10))
+		return ""
+	}
 	if hasControl(v) {
 		c.fail(errorf(ReasonSecretInvalid, "the key %q of the Secret %q of %s holds a line break or another control character inside its value: a credential is one line of text", ref.Key, ref.Name, field))
 		return ""

@@ -267,6 +267,7 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 		"newline alone":    {bearer, map[string]string{"v": "\n"}, want{ReasonSecretInvalid, false, []string{"is empty"}}},
 		"embedded newline": {bearer, map[string]string{"v": "s3cret\ns3cret\n"}, want{ReasonSecretInvalid, false, []string{`the key "v" of the Secret "bot"`, "line break", "one line"}}},
 		"control":          {bearer, map[string]string{"v": "s3cret\x01"}, want{ReasonSecretInvalid, false, []string{"control character"}}},
+		"endless":          {bearer, map[string]string{"v": strings.Repeat("s3cret", 3<<10)}, want{ReasonSecretInvalid, false, []string{`the key "v" of the Secret "bot"`, "holds 18 KiB: a credential has at most 16"}}},
 		"zero byte":        {bearer, map[string]string{"v": "s3cret\x00"}, want{ReasonSecretInvalid, false, []string{"control character"}}},
 		"no certificate":   {client, map[string]string{"tls.crt": "s3cret", "tls.key": "s3cret"}, want{ReasonInvalidTLS, false, []string{`the Secret "bot" of spec.retriever.tls.clientCertSecretRef`, "kubectl create secret tls"}}},
 		"no key":           {client, map[string]string{"tls.crt": cert}, want{ReasonInvalidTLS, false, nil}},

@@ -46,7 +46,7 @@ type Step struct {
 
 var (
 	fence     = regexp.MustCompile("^( *)```([a-z]*)$")
-	directive = regexp.MustCompile(`^<!-- test: ([a-z]+) ?(.*?) ?-->$`)
+	directive = regexp.MustCompile(`^ *<!-- test: ([a-z]+) ?(.*?) ?-->$`)
 	object    = regexp.MustCompile(`(?m)^apiVersion: `)
 	heredoc   = regexp.MustCompile(`<<-?\s*['"]?(\w+)['"]?`)
 )
@@ -75,7 +75,7 @@ func Parse(text string) ([]Step, error) {
 			before.line = i + 1
 			continue
 		}
-		if strings.HasPrefix(lines[i], "<!-- test") {
+		if strings.HasPrefix(strings.TrimLeft(lines[i], " "), "<!-- test") {
 			return nil, fmt.Errorf("line %d: %s is no directive: write <!-- test: NAME … --> on one line", i+1, lines[i])
 		}
 		m := fence.FindStringSubmatch(lines[i])

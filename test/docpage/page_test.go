@@ -25,8 +25,8 @@ func TestParse(t *testing.T) {
 			[]Step{{Line: 2, Command: "kubectl apply -f - <<'EOF'\nkind: A\nEOF", Output: []string{"applied"}}},
 		},
 		"in a list": {
-			"- first\n\n  ```console\n  $ a\n  ```\n",
-			[]Step{{Line: 4, Command: "a"}},
+			"- first\n\n  <!-- test: skip a list item -->\n  ```console\n  $ a\n  ```\n",
+			[]Step{{Line: 5, Command: "a", Skip: "a list item"}},
 		},
 		"a file, then a command": {
 			"<!-- test: file suite.yaml -->\n```yaml\nkind: EvalSuite\n```\n\n```console\n$ use suite.yaml\n```\n",

@@ -26,8 +26,8 @@ app.kubernetes.io/part-of: assay
 {{- end -}}
 
 {{- define "assay.instanceLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{/* What selects the operator's pods: never changed, for a Deployment's selector cannot be. */}}

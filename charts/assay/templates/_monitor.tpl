@@ -50,7 +50,7 @@ metricRelabelings:
 {{- $root := index . 0 -}}
 {{- $values := index . 2 -}}
 name: {{ index . 1 }}
-namespace: {{ default $root.Release.Namespace $values.namespace }}
+namespace: {{ default $root.Release.Namespace $values.namespace | quote }}
 labels:
   {{- include "assay.labels" $root | nindent 2 }}
   {{- with $values.labels }}

@@ -204,7 +204,7 @@ func (o *place) reader(dir string) (*reader, error) {
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		return nil, err
 	}
-	env := append(o.env(), "KUBECONFIG="+file, "IMAGE="+image, "OPENAI_API_KEY=sk-none",
+	env := append(o.env(), "KUBECONFIG="+file, "OPENAI_API_KEY=sk-none",
 		"FILES="+filepath.Join(dir, "test", "e2e", "docs", "testdata", "files"))
 	return &reader{dir: dir, env: env, hosts: hosts}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,12 +16,14 @@ import (
 
 // TestTheSamplesUseTheChartsImage keeps a newcomer from pulling two images, one of which is not there.
 func TestTheSamplesUseTheChartsImage(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "config", "samples", "quickstart", "docs-bot", "app.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(data), "image: "+image+"\n") {
-		t.Errorf("the sample service runs another image than the chart, %s", image)
+	for _, sample := range []string{"quickstart/docs-bot/app.yaml", "gates/helm-hook.yaml"} {
+		data, err := os.ReadFile(filepath.Join(root, "config", "samples", filepath.FromSlash(sample)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(strings.Fields(string(data)), image) {
+			t.Errorf("%s runs another image than the chart, %s", sample, image)
+		}
 	}
 }
 

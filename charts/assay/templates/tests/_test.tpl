@@ -5,7 +5,7 @@
 {{/* Metadata of a test's object: (list root namespace weight). What fails stays, to be looked at. */}}
 {{- define "assay.testMetadata" -}}
 {{- $root := index . 0 -}}
-namespace: {{ index . 1 }}
+namespace: {{ index . 1 | quote }}
 labels:
   {{- include "assay.labels" $root | nindent 2 }}
   app.kubernetes.io/component: test
