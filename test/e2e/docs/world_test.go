@@ -152,12 +152,19 @@ func (o *place) install(ctx context.Context) error {
 	return nil
 }
 
-// reset makes the namespace rag anew: what one page did there is not the next
-// one's. An empty one is left to the page.
+// made are the kinds of objects that pages leave behind.
+const made = "evalsuites,evalruns,secrets,configmaps,serviceaccounts,roles,rolebindings,jobs,statefulsets,rollouts,analysistemplates,canaries"
+
+// reset makes the namespace rag as pages take it for given: what one page did
+// there is not the next one's. An empty one is left to the page.
 func (o *place) reset(ctx context.Context, empty bool) error {
 	ctx, cancel := context.WithTimeout(ctx, settled)
 	defer cancel()
-	steps := [][]string{{"delete", "namespace", "rag", "rag-staging", "--ignore-not-found", "--wait"}}
+	steps := [][]string{{"delete", "namespace", "rag", "--ignore-not-found", "--wait"}}
+	if !empty {
+		// The service itself stays up: applied again, it is what it was.
+		steps = [][]string{{"delete", made, "--all", "-n", "rag", "--wait"}, {"delete", made, "--all", "-n", "rag-staging", "--wait"}}
+	}
 	if !empty {
 		files := filepath.Join("test", "e2e", "docs", "testdata")
 		steps = append(steps,
