@@ -25,6 +25,14 @@ func TestUnknownHost(t *testing.T) {
 	}
 }
 
+func TestANameWithoutItsNamespace(t *testing.T) {
+	client := newClient(t, "http://docs-bot:8080/search")
+	client.http.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "docs-bot", IsNotFound: true}}
+	})
+	expect(t, fail(t, client), Unreachable, 1, "check retriever.url; a Service is found under its namespace too, docs-bot.NAMESPACE.svc")
+}
+
 func TestTLSConfigIsNotTheCallers(t *testing.T) {
 	trust := &tls.Config{ServerName: "docs-bot.rag.svc"}
 	client := newClient(t, "https://docs-bot.rag.svc", func(c *Config) { c.TLS = trust })

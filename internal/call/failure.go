@@ -154,7 +154,11 @@ func classify(err error, urlField, tlsField string) *failure {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return unreachable("the server does not speak TLS: use http:// in %s (%s)", urlField, text)
 	case errors.As(err, &dns):
-		f := unreachable("the host's name is not known: check %s (%s)", urlField, text)
+		hint := ""
+		if name := strings.TrimSuffix(dns.Name, "."); name != "" && !strings.Contains(name, ".") {
+			hint = fmt.Sprintf("; a Service is found under its namespace too, %s.NAMESPACE.svc", name)
+		}
+		f := unreachable("the host's name is not known: check %s%s (%s)", urlField, hint, text)
 		f.retry = dns.IsTemporary && !dns.IsNotFound
 		return f
 	case errors.Is(err, syscall.ECONNREFUSED):

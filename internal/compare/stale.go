@@ -313,10 +313,21 @@ func (l *labels) baseName() string {
 	return "the baseline run " + l.base.Run
 }
 
+// chunksOfWanted says whether every nearest id is that of a part of the relevant
+// document: docs/guide.md#3 of docs/guide.md.
+func chunksOfWanted(nearest []Nearest) bool {
+	return len(nearest) > 0 && !slices.ContainsFunc(nearest, func(n Nearest) bool {
+		return !strings.HasPrefix(n.Retrieved, n.Relevant+"#")
+	})
+}
+
 // tell adds the nearest ids and the message to what was seen.
 func (l *labels) tell(s Stale, seen string) Stale {
 	s.Nearest = l.nearest()
 	s.Summary = seen + ": label the cases anew, or keep ids as they were"
+	if chunksOfWanted(s.Nearest) {
+		s.Summary = seen + ": what is retrieved are parts of the documents that the golden set names: set scoring.unit: Document"
+	}
 	said := []string{s.Summary}
 	for _, n := range s.Nearest {
 		said = append(said, n.String())

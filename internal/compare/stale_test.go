@@ -334,6 +334,24 @@ func TestStaleLabelsOfEditedCases(t *testing.T) {
 	}
 }
 
+// Chunks of the very documents that the set names: the unit is what is wrong.
+func TestStaleLabelsThatNameDocuments(t *testing.T) {
+	chunks := func(retrieved string) Side {
+		return side("first",
+			Case{ID: "one", Digest: "d", Outcome: Scored, Relevant: []string{"one.md"}, Retrieved: []string{"one.md#2"}},
+			Case{ID: "two", Digest: "d", Outcome: Scored, Relevant: []string{"two.md"}, Retrieved: []string{retrieved}},
+		)
+	}
+	for retrieved, want := range map[string]string{
+		"two.md#1":    "set scoring.unit: Document",
+		"kb/two.md#1": "label the cases anew",
+	} {
+		if s, stale := StaleLabels(nil, chunks(retrieved)); !stale || !strings.Contains(s.Message, want) {
+			t.Errorf("%s: %v, %q, want %q", retrieved, stale, s.Message, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	before := side("before", Case{
 		ID: "text", Digest: "d", Outcome: Scored, Rank: 1, Relevant: []string{"old/one.md#1"}, Retrieved: []string{"old/one.md#1"}, Texts: []string{"Some  words."},

@@ -80,7 +80,7 @@ func apiServer(ctx context.Context, config *rest.Config, getenv func(string) str
 	}
 	advertised, err := advertisedAddresses(ctx, config)
 	if err != nil {
-		log.V(1).Info("the API server does not say where it listens", "error", err.Error())
+		log.Info("the API server does not say where it listens: until the next start, only the address that this operator uses is denied to suites; deny others by --egress-denied-cidrs", "error", err.Error())
 	}
 	var all []netip.AddrPort
 	for _, name := range append(names, advertised...) {

@@ -305,7 +305,7 @@ func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
 	}
 	results := own(s.Status.Results)
 	if len(results) == 0 {
-		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet")
+		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet%s", f.rollout())
 	}
 	if why := f.notKnown(); why != "" {
 		return unknown(ReasonOtherRev, "%s", why)
@@ -313,7 +313,9 @@ func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
 	key := today(s, f.revision(), results)
 	i := slices.IndexFunc(results, func(r v1alpha1.Result) bool { return keyOf(&r) == key })
 	if i < 0 {
-		return notEvaluated(results, key)
+		c := notEvaluated(results, key)
+		c.Message += f.rollout()
+		return c
 	}
 	r := results[i]
 	switch {

@@ -76,6 +76,14 @@ func shortened(list []string) []string {
 	return out
 }
 
+// rollout says what the next run waits for; empty while no rollout goes.
+func (f SuiteFacts) rollout() string {
+	if f.Targets == nil || f.Targets.Progress.Since == nil {
+		return ""
+	}
+	return "; a run starts once the targets are rolled out: " + f.Targets.Progress.Message
+}
+
 // notKnown says why it is not known what runs now; empty where it is.
 func (f SuiteFacts) notKnown() string {
 	if f.revision() != "" {

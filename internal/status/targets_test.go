@@ -56,6 +56,21 @@ func TestTargetsAsTheyWereSeen(t *testing.T) {
 	}
 }
 
+// What keeps the next run back is said where a user looks first.
+func TestPassingSaysWhatARunWaitsFor(t *testing.T) {
+	since := noon.Add(-time.Minute)
+	waiting := &Targets{Seen: &workload.Snapshot{Revision: "r2"}, Progress: rollout.Progress{Revision: "r2", Since: &since, Message: "Deployment bott: it does not exist"}}
+	for reason, runs := range map[string][]*v1alpha1.EvalRun{"NotYetEvaluated": nil, "RevisionNotEvaluated": {ended("a", time.Minute)}} {
+		s := newSuite()
+		f := facts(runs...)
+		f.Targets = waiting
+		fold(s, f)
+		if got := wantCondition(t, s.Status.Conditions, "Passing", metav1.ConditionUnknown, reason); !strings.HasSuffix(got, "; a run starts once the targets are rolled out: Deployment bott: it does not exist") {
+			t.Errorf("%s: it says %q", reason, got)
+		}
+	}
+}
+
 // A verdict holds for a revision: without one that is known, nothing passes.
 func TestPassingWhileTheRevisionIsNotKnown(t *testing.T) {
 	s := newSuite()
