@@ -4,26 +4,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/assay-dev/assay/internal/judge"
 	"github.com/assay-dev/assay/internal/version"
 )
 
 // The reference says what a scrape of everything says: names, types, help texts
 // and labels.
 func TestReferenceIsWhatIsScraped(t *testing.T) {
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(NewCollector(everything(), always))
-	m := NewMetrics(reg)
-	m.RunFinished("rag", "docs-bot", "Schedule", "Passed", time.Second, time.Second)
-	m.ObserveRequest(StageJudge, OutcomeOK, 1)
-	m.Judged("rag", "docs-bot", judge.Usage{Calls: 1})
-	m.HistoryLost("rag", "docs-bot", 1)
-	families, err := reg.Gather()
+	families, err := everySeries().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,18 +110,26 @@ func TestSamplesNameTheTestedPackages(t *testing.T) {
 	}
 }
 
-func TestLangChain(t *testing.T) {
-	p := readPage(t, "connect/langchain.md")
-	p.sameAs(t, "js", "config/samples/connect/langchain.mjs")
-	url := node(t, "langchain")
-	speaks(t, url)
-	manifest := at(t, p.suite(t, "evalsuite_langchain.yaml"), map[string]string{"http://langchain-retriever.rag.svc:8080": url})
+// filters runs the page's suite against an adapter, and the suite with the page's
+// filter, which leaves out what belongs to the other tenant. It gives the suite.
+func filters(t *testing.T, p page, name, url string) string {
+	t.Helper()
+	manifest := at(t, p.suite(t, "evalsuite_"+name+".yaml"), map[string]string{"http://" + name + "-retriever.rag.svc:8080": url})
 	passes(t, manifest)
 	filtered := with(t, manifest, p.section(t, "A filter for each case"))
 	passes(t, filtered)
 	if got := found(t, filtered)["rotate"]; slices.Contains(got, "billing-1") {
 		t.Errorf("%v, want none of the other tenant", got)
 	}
+	return manifest
+}
+
+func TestLangChain(t *testing.T) {
+	p := readPage(t, "connect/langchain.md")
+	p.sameAs(t, "js", "config/samples/connect/langchain.mjs")
+	url := node(t, "langchain")
+	speaks(t, url)
+	filters(t, p, "langchain", url)
 }
 
 func TestLlamaIndex(t *testing.T) {
@@ -129,13 +137,7 @@ func TestLlamaIndex(t *testing.T) {
 	p.sameAs(t, "js", "config/samples/connect/llamaindex.mjs")
 	url := node(t, "llamaindex")
 	speaks(t, url)
-	manifest := at(t, p.suite(t, "evalsuite_llamaindex.yaml"), map[string]string{"http://llamaindex-retriever.rag.svc:8080": url})
-	passes(t, manifest)
-	filtered := with(t, manifest, p.section(t, "A filter for each case"))
-	passes(t, filtered)
-	if got := found(t, filtered)["rotate"]; slices.Contains(got, "billing-1") {
-		t.Errorf("%v, want none of the other tenant", got)
-	}
+	filters(t, p, "llamaindex", url)
 }
 
 func TestPgvector(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -102,13 +101,7 @@ func TestLangChainInPython(t *testing.T) {
 	p.sameAs(t, "python", "config/samples/connect/langchain_search.py")
 	url := python(t, "langchain_search")
 	speaks(t, url)
-	manifest := at(t, p.suite(t, "evalsuite_langchain.yaml"), map[string]string{"http://langchain-retriever.rag.svc:8080": url})
-	passes(t, manifest)
-	filtered := with(t, manifest, p.section(t, "A filter for each case"))
-	passes(t, filtered)
-	if got := found(t, filtered)["rotate"]; slices.Contains(got, "billing-1") {
-		t.Errorf("%v, want none of the other tenant", got)
-	}
+	manifest := filters(t, p, "langchain", url)
 	p.says(t, failure(t, strings.ReplaceAll(manifest, "How do I rotate the signing key?", "fail")), "RetrieverHTTPError", "ConnectionError: the store is away")
 
 	noID := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
