@@ -305,7 +305,7 @@ func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
 	}
 	results := own(s.Status.Results)
 	if len(results) == 0 {
-		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet%s", f.rollout())
+		return unknown(ReasonNoResult, "no run of the whole golden set against the suite's own URL has ended yet%s", f.waits())
 	}
 	if why := f.notKnown(); why != "" {
 		return unknown(ReasonOtherRev, "%s", why)
@@ -314,7 +314,7 @@ func passing(s *v1alpha1.EvalSuite, f SuiteFacts) metav1.Condition {
 	i := slices.IndexFunc(results, func(r v1alpha1.Result) bool { return keyOf(&r) == key })
 	if i < 0 {
 		c := notEvaluated(results, key)
-		c.Message += f.rollout()
+		c.Message += f.waits()
 		return c
 	}
 	r := results[i]

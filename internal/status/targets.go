@@ -76,12 +76,15 @@ func shortened(list []string) []string {
 	return out
 }
 
-// rollout says what the next run waits for; empty while no rollout goes.
-func (f SuiteFacts) rollout() string {
-	if f.Targets == nil || f.Targets.Progress.Since == nil {
-		return ""
+// waits says what keeps the next run back; empty where nothing does.
+func (f SuiteFacts) waits() string {
+	switch {
+	case f.Stall != nil:
+		return fmt.Sprintf("; the suite is stalled (%s), and no run starts until that is mended: see the condition Stalled", f.Stall.Reason)
+	case f.Targets != nil && f.Targets.Progress.Since != nil:
+		return "; a run starts once the targets are rolled out: " + f.Targets.Progress.Message
 	}
-	return "; a run starts once the targets are rolled out: " + f.Targets.Progress.Message
+	return ""
 }
 
 // notKnown says why it is not known what runs now; empty where it is.

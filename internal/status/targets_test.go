@@ -13,6 +13,7 @@ import (
 	"github.com/assay-dev/assay/api/v1alpha1"
 	"github.com/assay-dev/assay/internal/report"
 	"github.com/assay-dev/assay/internal/rollout"
+	"github.com/assay-dev/assay/internal/suite"
 	"github.com/assay-dev/assay/internal/workload"
 )
 
@@ -67,6 +68,11 @@ func TestPassingSaysWhatARunWaitsFor(t *testing.T) {
 		fold(s, f)
 		if got := wantCondition(t, s.Status.Conditions, "Passing", metav1.ConditionUnknown, reason); !strings.HasSuffix(got, "; a run starts once the targets are rolled out: Deployment bott: it does not exist") {
 			t.Errorf("%s: it says %q", reason, got)
+		}
+		f.Stall = &suite.Error{Reason: suite.ReasonSecretNotFound, Message: "gone"}
+		fold(s, f)
+		if got := wantCondition(t, s.Status.Conditions, "Passing", metav1.ConditionUnknown, reason); !strings.HasSuffix(got, "; the suite is stalled (SecretNotFound), and no run starts until that is mended: see the condition Stalled") {
+			t.Errorf("%s, stalled: it says %q", reason, got)
 		}
 	}
 }
