@@ -110,20 +110,6 @@ func TestSamplesNameTheTestedPackages(t *testing.T) {
 	}
 }
 
-// filters runs the page's suite against an adapter, and the suite with the page's
-// filter, which leaves out what belongs to the other tenant. It gives the suite.
-func filters(t *testing.T, p page, name, url string) string {
-	t.Helper()
-	manifest := at(t, p.suite(t, "evalsuite_"+name+".yaml"), map[string]string{"http://" + name + "-retriever.rag.svc:8080": url})
-	passes(t, manifest)
-	filtered := with(t, manifest, p.section(t, "A filter for each case"))
-	passes(t, filtered)
-	if got := found(t, filtered)["rotate"]; slices.Contains(got, "billing-1") {
-		t.Errorf("%v, want none of the other tenant", got)
-	}
-	return manifest
-}
-
 func TestLangChain(t *testing.T) {
 	p := readPage(t, "connect/langchain.md")
 	p.sameAs(t, "js", "config/samples/connect/langchain.mjs")

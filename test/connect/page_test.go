@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,4 +260,18 @@ func failure(t *testing.T, manifest string) string {
 	}
 	t.Fatal("no case failed")
 	return ""
+}
+
+// filters runs the page's suite against an adapter, and the suite with the page's
+// filter, which leaves out what belongs to the other tenant. It gives the suite.
+func filters(t *testing.T, p page, name, url string) string {
+	t.Helper()
+	manifest := at(t, p.suite(t, "evalsuite_"+name+".yaml"), map[string]string{"http://" + name + "-retriever.rag.svc:8080": url})
+	passes(t, manifest)
+	filtered := with(t, manifest, p.section(t, "A filter for each case"))
+	passes(t, filtered)
+	if got := found(t, filtered)["rotate"]; slices.Contains(got, "billing-1") {
+		t.Errorf("%v, want none of the other tenant", got)
+	}
+	return manifest
 }
